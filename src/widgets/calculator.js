@@ -81,6 +81,9 @@ export default figure({
     const previous = arrow("previous", "←", "Stage before", -1);
     const next = arrow("next", "→", "Next stage", 1);
     const { play, going } = player(() => mode(!playing) || step(), model.get("focus").length > 0); // else a cell is ringed
+    // What the page asks to change first, and whether that was tried.
+    const [asked, opened] = [model.get("asked") ?? [], JSON.stringify(model.get("W_q"))];
+    const untried = () => asked.length > 0 && JSON.stringify(model.get("W_q")) === opened;
     const causal = h("input", { type: "checkbox", "data-part": "causal", on: { change: () => change({ causal: causal.checked }) } });
     const products = choices({
       label: "Which of the three",
@@ -96,13 +99,14 @@ export default figure({
     // Where six names have no room, the arrows stand around the one of this stage.
     const where = h("b", { class: "attnlab-where", "aria-hidden": "true" });
     // Above what grows and shrinks from stage to stage: what is pressed again and again stays under the finger.
-    const lead = h("div", { class: "attnlab-lead" }, previous, stages, where, next, play, h("label", {}, causal, "hide later tokens"));
+    const more = [play, h("label", {}, causal, "hide later tokens")];
+    const lead = h("div", { class: "attnlab-lead" }, previous, stages, where, next, ...more);
     const on = h("button", { type: "button", "data-part": "on", class: "attnlab-on", on: { click: () => go(ahead(model.get("stage"))) } });
     /** Where `only` leads: at the end back, and past a stage that divides by 1. @param {number} stage */
     const ahead = (stage) => (stage > 5 ? FIRST : stage === FIRST && same() ? 5 : stage + 1);
     const same = () => only && result.factor === 1;
     if (only) corner.append(on);
-    body.append(...(only ? [board] : [lead, board, h("details", {}, h("summary", {}, "Weights and output as a table"), numbers)]));
+    body.append(...(only ? [board] : [lead, board, h("details", {}, h("summary", {}, "More: weights and output"), numbers)]));
     let [wide, at, apart] = [0, 0, false]; // the width it was drawn for, the stage on the board, whether all three matrices have room side by side
     onResize(body, signal, () => (drawn && wide !== body.clientWidth ? update() : fit()));
     signal.addEventListener("abort", () => {
@@ -157,14 +161,20 @@ export default figure({
       select(products, product);
       previous.disabled = stage <= 1;
       next.disabled = stage >= 6;
-      // What Play leads to is what to press next: the next stage, or where six names have no room, the arrow to it.
+      wide = body.clientWidth;
+      // Where there is no room for all, a fold has what is not pressed first.
+      const folded = wide <= 420;
+      if (lead.contains(play) === folded) {
+        if (folded) numbers.before(...more);
+        else lead.append(...more);
+      }
+      // What Play leads to is what to press next: the next stage, or where six names have no room, the arrow to it. On a phone that is so at once.
       const names = [...stages.querySelectorAll("button")];
-      const lit = ended === here() && stage < 6 && (stages.offsetParent ? names[stage] : next);
+      const lit = (folded ? !untried() : ended === here()) && stage < 6 && (stages.offsetParent ? names[stage] : next);
       for (const el of [next, ...names]) el.classList.toggle("attnlab-act", el === lit);
-      if (model.get("focus").length) play.classList.toggle("attnlab-act", !lit);
+      if (model.get("focus").length) play.classList.toggle("attnlab-act", !lit && !untried());
       causal.checked = Boolean(model.get("causal"));
       // The tallest stage's room is kept, so that nothing below moves from stage to stage.
-      wide = body.clientWidth;
       const given = JSON.stringify([wide, tokens, all.O[0].length, all.Q[0].length, all.X[0].length]);
       if (given !== roomy) {
         roomy = given;
@@ -512,6 +522,7 @@ export default figure({
         } else if (!cell.matches(":focus") || number(cell.value) !== null) cell.value = written(value);
         const td = /** @type {HTMLElement} */ (cell.parentElement);
         td.classList.toggle("is-focus", target.name === name && target.row === i && target.column === j);
+        td.classList.toggle("is-asked", untried() && asked.join() === String([i, j, name]));
         const source = sources(name, i, j);
         td.classList.toggle("is-source", source);
         if (source) headOf(td)?.classList.add("is-source");

@@ -332,6 +332,34 @@ ROOMS = """(board) => {
 }"""
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_the_text_asks_to_change_is_ringed_and_nothing_else_until_it_was_tried(site, width):
+    part = figure(site.open(page_of("queries_keys_values"), width=width), "calculator")
+    asked, act = part.locator(".is-asked"), part.locator(".attnlab-act:visible")
+    fold, play = part.locator("summary", has_text="More: weights"), part.locator('[data-part="play"]')
+    for _ in range(2):
+        assert asked.locator("input").get_attribute("aria-label") == "Wq row 2 column 1"
+        assert part.locator('[data-part="formula"] .is-heard').inner_text() == "I asks: 1 × 2 + 0 × 0 = 2"
+        assert act.count() == 0
+        asked.locator("input").fill("-1")
+        asked.locator("input").press("Enter")
+        assert asked.count() == 0
+        assert act.get_attribute("data-part") == ("play" if width > 420 else "next")
+        part.locator('[data-part="reset"]').click()
+    # On a phone a fold has what is not pressed first, and Q, K and V stand beside the formula.
+    assert play.is_visible() == (width > 420)
+    product, formula = (part.locator(f'[data-part="{one}"]').bounding_box() for one in ("product", "formula"))
+    assert product["y"] < formula["y"] + formula["height"]
+    assert formula["y"] < product["y"] + product["height"]
+    if width < 420:
+        fold.click()
+        assert [play.is_visible(), part.locator('[data-part="causal"]').is_visible()] == [True, True]
+        sizes = part.locator(".attnlab-board td > *").evaluate_all(
+            "(all) => all.map((e) => parseFloat(getComputedStyle(e).fontSize))"
+        )
+        assert min(sizes) >= 13
+
+
 def test_where_there_is_room_the_matrices_in_play_have_it(site):
     part = figure(site.open(page_of("queries_keys_values"), width=1280), "calculator")
     board, heights = part.locator(".attnlab-board"), set()
@@ -629,6 +657,8 @@ def test_play_makes_all_three_views_and_lights_the_next_stage(timed, bench, widt
     to_stage(part, 2)
     play = part.locator('[data-part="play"]')
     seen = []
+    if width < 420:
+        part.locator("summary", has_text="More: weights").click()
     play.click()
     while play.inner_text() == "Pause" and len(seen) < 100:
         ((name, *_),) = part.locator("td.is-focus button").evaluate_all(
@@ -646,7 +676,7 @@ def test_play_makes_all_three_views_and_lights_the_next_stage(timed, bench, widt
     assert lit.inner_text() == ("3 Scores" if width > 760 else "→")
     lit.click()
     assert "Stage 3 of 6" in says(part)
-    assert lit.inner_text() == "Play"
+    assert lit.inner_text() == ("Play" if width > 760 else "→")
 
 
 def test_the_pairs_of_a_product_light_up_one_after_the_other(site, bench):

@@ -27,6 +27,7 @@ class Calculator(Figure):
         focus: row and column, from 0, of the cell chosen there; None for no cell.
         scale: factor on the scores; 1/sqrt(d_k) if None.
         causal: hide later tokens.
+        asked: row and column, from 0, of the entry of W_q to change first, which is ringed; None for none.
         only: whether this stage is there and nothing else; once a number is picked, one button leads on.
 
     Every argument is a trait: `figure.X` is the matrix as a reader has changed it. `figure.focus` is the
@@ -54,6 +55,7 @@ class Calculator(Figure):
     focus = traitlets.List([0, 0]).tag(sync=True)
     scale = traitlets.Float(None, allow_none=True).tag(sync=True)
     causal = traitlets.Bool(False).tag(sync=True)
+    asked = traitlets.List().tag(sync=True)
     only = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
@@ -68,6 +70,7 @@ class Calculator(Figure):
         focus: tuple[int, int] | None = (0, 0),
         scale: float | None = None,
         causal: bool = False,
+        asked: tuple[int, int] | None = None,
         only: bool = False,
     ) -> None:
         given = {"X": X, "W_q": W_q, "W_k": W_k, "W_v": W_v}
@@ -88,6 +91,9 @@ class Calculator(Figure):
             raise ValueError(f"stage must be from 1 to 6, got {stage}")
         if focus is not None and (len(focus) != 2 or min(focus) < 0):
             raise ValueError(f"focus must be a row and a column, from 0; got {focus}")
+        height, width = m["W_q"].shape
+        if asked is not None and not (len(asked) == 2 and 0 <= asked[0] < height and 0 <= asked[1] < width):
+            raise ValueError(f"asked must be a row and a column of W_q, {(height, width)}; got {asked}")
         rows = {name: matrix.tolist() for name, matrix in m.items()}
         super().__init__(
             **rows,
@@ -96,8 +102,13 @@ class Calculator(Figure):
             focus=list(focus or ()),
             scale=scale,
             causal=causal,
+            asked=[*asked, "Wq"] if asked else [],
             only=flag("only", only),
         )
+
+    def settings(self) -> dict[str, Any]:
+        """Return the state, and what to change first where that is asked."""
+        return super().settings() | ({"asked": self.asked} if self.asked else {})
 
     def _attend(self) -> tuple[Tensor, Tensor]:
         x, w_q, w_k, w_v = (matrix_of(key, getattr(self, key)) for key in ("X", "W_q", "W_k", "W_v"))
