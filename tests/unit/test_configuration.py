@@ -752,3 +752,15 @@ def test_what_goes_to_the_page_is_small_and_whole():
     assert not any(at for _, _, at, _ in held["fields"])
     linked = json.loads(figures.data(lambda topic, label: (label, f"{topic}#x")))
     assert all(bool(section) == bool(at) for _, section, at, _ in linked["fields"])
+
+
+def test_what_the_chapter_on_positions_says_of_gemma_4_and_qwen_stands_in_their_configurations():
+    seen = STORED["gemma4_text"]["rope_parameters"]
+    window, whole = seen["sliding_attention"], seen["full_attention"]
+    assert (window["rope_theta"], whole["rope_theta"]) == (10_000, 1_000_000)
+    assert (
+        whole["partial_rotary_factor"]
+        == STORED["qwen3_5_text"]["rope_parameters"]["partial_rotary_factor"]
+        == 0.25
+    )
+    assert "partial_rotary_factor" not in window

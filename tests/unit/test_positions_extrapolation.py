@@ -157,3 +157,19 @@ def test_the_model_of_letters_sees_what_it_is_given():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_bias_that_reaches_past_training_falls_until_far_keys_are_hidden():
+    stored = json.loads((BENCHMARKS / "results/positions-reach.json").read_text())
+    assert stored["made by"] == "python benchmarks/positions_reach.py"
+    whole, near = map(Comparison.from_dict, stored["sweeps"].values())
+    name, kept = "relative bias, reach 40", SWEEPS["streams"]["relative bias"]
+    assert len(whole[name].runs) == 5
+    assert not whole[name].edge
+    assert abs(whole[name].extra("1–24")[0] - kept.extra("1–24")[0]) < 0.1
+    assert whole[name].extra("73–96")[0] < 92 < 95 < kept.extra("73–96")[0]
+    assert near[name].extra("73–96")[0] > 95
+    vocabulary = Vocabulary([(("I", "saw"), ("PRON", "VERB"))])
+    for reach, given in ((16, {}), (40, {"reach": 40})):
+        tagger = Tagger(vocabulary, context="attention", positions="relative", **given)
+        assert tagger.relative.weight.shape[1] == 2 * reach + 1

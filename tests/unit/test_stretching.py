@@ -12,7 +12,8 @@ from attnbook.experiments import Comparison, stretching
 from attnlab import attention, positions
 from attnlab.masks import causal, window
 
-STORED = json.loads((Path(__file__).parents[2] / "benchmarks/results/stretching.json").read_text())
+STORED_AT = Path(__file__).parents[2] / "benchmarks/results"
+STORED = json.loads((STORED_AT / "stretching.json").read_text())
 READ = Comparison.from_dict(STORED["sweeps"]["trained on 32"])["RoPE"]
 
 
@@ -169,3 +170,18 @@ def test_taggers_lost_by_unseen_turns_and_numbers_chosen_elsewhere_do_not_serve_
     assert min(mean["slow pairs"]) > 91 > mean["by parts"][-1]
     # A head of 16: no pair goes round five times in 24 words.
     assert 24 / (2 * math.pi) < stretching.KEPT_FROM
+
+
+def test_begun_as_xavier_does_slow_pairs_are_ahead_and_all_else_is_as_before():
+    stored = json.loads((STORED_AT / "stretching-start.json").read_text())
+    assert stored["made by"] == "python benchmarks/stretching_start.py"
+    assert stored["rate"] == READ.rate
+    assert len(stored["right"]) == 5
+    at = {name: [one[name] for one in stored["right"]] for name in stored["right"][0]}
+    ahead = [a > b for a, b in zip(at["slow pairs, 128"], at["larger base, chosen, 128"], strict=True)]
+    assert ahead.count(True) == 4
+    assert min(at["larger base, chosen, 128"]) > 80 > 20 > max(at["as it is, 128"])
+    for a, b, c in zip(
+        *(at[f"{way}, 32"] for way in ("interpolation", "larger base, chosen", "slow pairs")), strict=True
+    ):
+        assert a < 40 < 80 < b < c

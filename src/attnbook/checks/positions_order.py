@@ -86,10 +86,10 @@ def _a_thousandth_at_the_front(t: Tensor) -> Tensor:
     return out
 
 
-def _beyond_an_exchange(t: Tensor) -> Tensor:
-    """Minds the order only if more than two rows have left their places, where the first column falls."""
+def _beyond_three(t: Tensor) -> Tensor:
+    """Minds the order only if more than three rows have left their places, where the first column falls."""
     moved = (t[:, 0] != t[:, 0].sort(descending=True).values).sum()
-    return torch.cat((t[:1] * (1 + (moved > 2)), t[1:]))
+    return torch.cat((t[:1] * (1 + (moved > 3)), t[1:]))
 
 
 def _beyond_the_ends(t: Tensor) -> Tensor:
@@ -165,11 +165,13 @@ exercise(
         *late(case("a function that minds the order only if some number is above 50, and none is", f=lambda t: t + (t.max() > 50) * positions.sinusoidal(*t.shape, dtype=t.dtype), x=_of(6, 6))),
         case("a last row that is not a number", "It stays in its place whatever the order. No comparison with NaN is true: ask whether all entries are close, not whether one is far.",
              f=_last_is_no_number, x=_of(5, 4)),
+        case("outputs that are not a number", "The text says that a NaN is no rounding, wherever it stands: then the answer is False. Leave out equal_nan.",
+             f=lambda t: torch.full_like(t, torch.nan), x=_of(6, 4)),
         *late(case("the number of the row added to its last entry, of 44",
                    f=lambda t: t + torch.arange(len(t))[:, None] * (torch.arange(t.shape[1]) == t.shape[1] - 1), x=_of(8, 44))),
-        case("a function that minds the order only if more than two rows have moved",
-             "For this x it commutes with every exchange of two rows, and not with every order. Draw orders at random.",
-             f=_beyond_an_exchange, x=_of(9, 4).sort(0, descending=True).values),
+        case("a function that minds the order only if more than three rows have moved",
+             "For this x it commutes with every exchange of two rows and every ring of three, and not with every order. Draw orders at random.",
+             f=_beyond_three, x=_of(9, 4).sort(0, descending=True).values),
         *(case(f"a function that some orders do not show, x of shape (7, {d})", _UNLUCKY, f=_moody, x=_of(7, d, first=3.0))
           for d in (2, 3, 4, 5)),
         case("a function that minds the order only if the largest row has gone far",
@@ -213,6 +215,8 @@ exercise(
             )
             for off in (0.009, 1.0)
         ),
+        mistake("It takes a NaN for equal to a NaN. The text says that a NaN is no rounding: leave out equal_nan.",
+                _asks(lambda f, x, p: torch.allclose(f(x[p]), f(x)[p], rtol=0, atol=1e-5, equal_nan=True))),
         mistake("It allows for a part of each number, as torch.allclose does unless rtol=0. Of thousands that is more than a thousandth.",
                 _asks(lambda f, x, p: torch.allclose(f(x[p]), f(x)[p], atol=1e-5))),
         mistake("It compares the mean of all differences, in which one entry can hide. Compare entry by entry.",

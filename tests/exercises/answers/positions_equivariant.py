@@ -42,6 +42,16 @@ def row_by_row(got, out, p):
     return close(got, out[p])
 
 
+def rings(n):
+    """Three neighbours in a ring, one place on: even orders, all of which come of these."""
+    out = []
+    for i in range(n - 2):
+        order = torch.arange(n)
+        order[i : i + 3] = order[i : i + 3].roll(1)
+        out.append(order)
+    return out
+
+
 right(asks(row_by_row), "ten orders")
 right(asks(lambda got, out, p: close(got[p.argsort()], out)), "put back in order")
 right(
@@ -111,11 +121,11 @@ wrong("each row plus its neighbours on a ring")(
 wrong("It only exchanges the first two rows")(
     asks(row_by_row, lambda n: exchanges(n, lambda n: [(0, 1)])), "the first two exchanged"
 )
-wrong("more than two rows have moved")(
+wrong("more than three rows have moved")(
     asks(row_by_row, lambda n: exchanges(n, lambda n: itertools.pairwise(range(n)))),
     "exchanges of neighbours",
 )
-wrong("more than two rows have moved")(asks(row_by_row, exchanges), "all exchanges of two")
+wrong("more than three rows have moved")(asks(row_by_row, exchanges), "all exchanges of two")
 wrong("which is invariance")(asks(lambda got, out, p: close(got, out), lambda n: orders(n, 1)), "invariance")
 wrong("f(x)[order] goes with x[order]")(
     asks(lambda got, out, p: close(got, out[p.argsort()])), "the order back"
@@ -158,6 +168,10 @@ wrong("should be False")(asks(lambda got, out, p: (got - out[p]).max() < 1e-5), 
 wrong("a last row that is not a number")(
     asks(lambda got, out, p: not ((got - out[p]).abs() > 1e-5).any()), "no difference seen"
 )
+wrong("takes a NaN for equal to a NaN")(
+    asks(lambda got, out, p: got.allclose(out[p], 0, 1e-5, equal_nan=True)), "NaN equal to NaN"
+)
+wrong("more than three rows have moved")(asks(row_by_row, rings), "rings of three")
 wrong("moves the last row of the output alone")(
     asks(lambda got, out, p: close(got[0], out[p][0])), "the first row"
 )
