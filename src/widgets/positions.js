@@ -302,8 +302,11 @@ export default figure({
       const same = order.every((token, p) => token === p);
       const changed = change.filter((by) => by > 0.005).length;
       // What an eye takes for the same: less than a tenth of the longest arrow.
-      const hardly = order.filter((_, p) => change[p] < farthest(head) / 10).map((token) => names[token]);
-      const told = hardly.length ? `${order.length - hardly.length} arrows clearly, hardly that of ${hardly.join(" and ")}` : `all ${order.length} arrows clearly`;
+      const which = (/** @type {(by: number) => boolean} */ is) => order.filter((_, p) => is(change[p])).map((token) => names[token]);
+      const [never, clearly] = [which((by) => by <= 0.005), which((by) => by >= farthest(head) / 10)];
+      const hardly = order.map((token) => names[token]).filter((name) => ![...never, ...clearly].includes(name));
+      const but = [["hardly", hardly], ["not", never]].flatMap(([how, all]) => (all.length ? `, ${how} that of ${/** @type {string[]} */ (all).join(" and ")}` : []));
+      const told = but.length ? `${clearly.length} arrows clearly${but.join("")}` : `all ${order.length} arrows clearly`;
       const asked = head.scheme === "none" ? "Does saw’s arrow turn or grow?" : "Now the two saw differ. What does a move change?";
       verdict.style.minHeight = at && at.left ? "" : "2.6em"; // two lines
       verdict.textContent = same

@@ -409,6 +409,12 @@ def test_whether_an_arrow_turns_is_asked_and_answered_at_the_arrows_and_nothing_
         part.locator(f'[data-part="handle"][data-which="{token}"]').press("Enter")
     assert verdict.inner_text() == "The move changed 2 arrows clearly, hardly that of I and saw₂."
     assert says(part) == "a saw₁ I saw₂. Hardly: less than a tenth of the longest arrow."
+    # The two saw are one word: where they have changed places the sentence is as it was.
+    part.locator('[data-part="restore"]').click()
+    for token in (1, 3):
+        part.locator(f'[data-part="handle"][data-which="{token}"]').press("Enter")
+    assert verdict.inner_text() == "The move changed 2 arrows clearly, not that of I and a."
+    assert says(part) == "I saw₂ a saw₁."
     assert part.locator('[data-part="shuffle"]').bounding_box()["y"] - part.bounding_box()["y"] == top
     # What RoPE is stands where there is a reason to want it.
     after = page.locator("article p", has_text="rotary positions")
