@@ -17,7 +17,7 @@ const ROWS = 1500;
 /** So many rows stand open; one button shows the others. */
 const FIRST = 10;
 /** @type {Record<string, string>} */
-const NAMES = { fields: "Fields", inside: "Read in", layers: "Layers", heads: "Heads", cache: "Cache", "in all": "In all", window: "Window", positions: "Positions", "made for": "Longest text" };
+const NAMES = { inside: "Read in", layers: "Layers", heads: "Heads", cache: "Cache", "in all": "In all", window: "Window", positions: "Positions", "made for": "Longest text" };
 
 /** @param {any} model @param {string | undefined} base @returns {Promise<Data>} */
 async function known(model, base) {
@@ -53,7 +53,8 @@ export default figure({
     const file = h("input", { type: "file", accept: ".json,application/json,text/plain", hidden: true, tabindex: -1, "aria-hidden": true });
     const open = h("button", { type: "button", "data-part": "file", on: { click: () => file.click() } }, "Open a file");
     const text = h("textarea", { "data-part": "text", rows: 7, spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off", "aria-label": "The text of config.json" });
-    const refused = h("p", { class: "attnlab-error", role: "alert", "data-part": "refused", hidden: true });
+    const refused = h("p", { class: "attnlab-error attnlab-private", role: "alert", "data-part": "refused", hidden: true });
+    const sent = h("p", { class: "attnlab-private" }, "Paste a config.json here, or drop it. It is read in this page and sent nowhere.");
     const facts = h("dl", { class: "attnlab-facts", "data-part": "summary" });
     const find = h("input", { type: "text", "data-part": "find", placeholder: "a part of its name", autocapitalize: "off", autocomplete: "off", spellcheck: "false" });
     const none = h("p", { hidden: true }, "No field has this in its name.");
@@ -62,12 +63,12 @@ export default figure({
     // Roles, since on a phone its rows are laid out as blocks, and some browsers then forget that it is a table.
     const table = h("table", { class: "attnlab-fields", role: "table", "aria-label": "Fields", "data-part": "fields" }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...heads)), rows);
     const more = h("button", { type: "button", class: "attnlab-unfold", "data-part": "all", "aria-expanded": "false", on: { click: () => unfold(more.getAttribute("aria-expanded") === "false") } });
-    const shown = h("div", {}, facts, h("label", { class: "attnlab-find" }, "Find a field", find), none, table, more);
+    const shown = h("div", { hidden: true }, facts, h("label", { class: "attnlab-find" }, "Find a field", find), none, table, more);
     body.append(
       h("div", { class: "attnlab-open" }, h("label", {}, "Example", example), open, file),
       defaults,
       text,
-      h("p", { class: "attnlab-private" }, "Paste a config.json here, or drop it. It is read in this page and sent nowhere."),
+      sent,
       refused,
       shown,
     );
@@ -81,7 +82,8 @@ export default figure({
       await take(file.files?.[0]);
       file.value = "";
     });
-    text.addEventListener("input", () => set({ text: text.value }));
+    text.addEventListener("focus", () => (start = held || start));
+    text.addEventListener("input", () => set({ text: (typed = text.value) }));
     body.addEventListener("dragover", (event) => {
       event.preventDefault();
       text.classList.add("is-target");
@@ -133,39 +135,62 @@ export default figure({
       );
     }
 
-    let last = "";
+    /** What was typed last; what all layers keep now, kept when the typing began, and before its last change that made a difference. */
+    let [typed, held, start, before] = ["", "", "", ""];
+
+    /** Puts the size before a change beside the one now: on its way to 64, a 6 may have none. @param {[string, string[]][]} said @param {boolean} unknown */
+    function compare(said, unknown) {
+      const after = said.findIndex(([what]) => what === "cache") + 1;
+      const own = said[after][0] === "in all" && said[after][1];
+      const [size = "", at = ""] = (own && own[0].match(/^.*?( at \S+ tokens)/)) || [];
+      held = size;
+      if (typed !== model.get("text")) [start, before] = [held, ""];
+      else if (held !== start) before = start;
+      if (!before || before === held) return;
+      if (own) own[0] += `; before ${before.replace(at, "")}`;
+      else if (unknown) said.splice(after, 0, ["in all", [`unknown; before ${before}`]]);
+    }
+
     function update() {
       const now = String(model.get("text"));
       if (text.value !== now) text.value = now.length > LONGEST ? "" : now;
       const at = examples.findIndex(([, own]) => own === now);
       example.value = at < 0 ? "" : String(at);
-      defaults.hidden = at < 0;
-      if (now !== last) {
+      // Its line stays empty under who types: the text would move.
+      defaults.style.visibility = at < 0 ? "hidden" : "";
+      if (now !== typed) {
+        defaults.hidden = at < 0;
         find.value = "";
         more.setAttribute("aria-expanded", "false");
       }
-      last = now;
       try {
         const found = read(now);
         const all = listed(found, rules);
         const ours = all.filter(({ name, known }) => known && meanings.get(name)?.section).length;
         const result = reading(plain(found), rules);
         /** @type {[string, string[]][]} */
-        const said = [["fields", [`${grouped(all.length)}, of which ${grouped(ours)} in this book`]], ...summary(result, rules)];
-        if (result.inside) said.splice(1, 0, ["inside", [result.inside.slice(0, -1)]]);
+        const said = summary(result, rules);
+        if (result.inside) said.unshift(["inside", [result.inside.slice(0, -1)]]);
+        compare(said, !result.cache);
         facts.replaceChildren(...said.flatMap(([what, lines]) => [h("dt", {}, NAMES[what]), h("dd", {}, ...lines.map((line) => h("div", { "data-unknown": line.startsWith("unknown") }, line)))]));
         rows.replaceChildren(...all.slice(0, ROWS).map(line));
-        refused.hidden = true;
         shown.hidden = false;
+        refuse("");
         sift();
         const cut = all.length > ROWS ? ` The first ${grouped(ROWS)} are listed.` : "";
         say(all.length ? `${grouped(all.length)} ${all.length === 1 ? "field" : "fields"}: ${grouped(ours)} in this book, ${grouped(all.length - ours)} not.${cut}` : "An object without fields.");
       } catch (error) {
-        refused.textContent = error instanceof Error ? error.message : String(error);
-        refused.hidden = false;
-        shown.hidden = true;
-        say("");
+        refuse(/** @type {Error} */ (error).message);
+        say(shown.hidden ? "" : "In grey: the last text that could be read.");
       }
+    }
+
+    /** The last good reading stays, or the page would jump under the caret. @param {string} why */
+    function refuse(why) {
+      refused.textContent = why;
+      refused.hidden = !why;
+      sent.hidden = Boolean(why);
+      shown.classList.toggle("is-before", Boolean(why));
     }
 
     const current = () => {

@@ -93,7 +93,7 @@ def test_a_pasted_text_is_told_field_by_field(part):
     assert rows["rope_scaling.factor"][0] == "2.5"
     assert rows["layer_types"][0] == '["a"] × 9'
     assert part.locator('[data-part="example"]').input_value() == ""
-    assert summary(part)["Fields"] == ["6, of which 5 in this book"]
+    assert says(part) == "6 fields: 5 in this book, 1 not."
     assert summary(part)["Cache"] == ["unknown: layers of the kind “a” are not read here"]
     paste(part, '{"text_config": {"num_hidden_layers": 2, "n_head": 1, "head_dim": 8}}')
     assert summary(part)["Read in"] == ["text_config"]
@@ -190,6 +190,68 @@ def test_what_is_no_configuration_is_told_so(part, text, why):
     paste(part, '{"n_head": 2}')
     assert refused(part) == ""
     assert len(table(part, "fields")) == 1
+
+
+def edit(part, old, new):
+    """Put the caret behind a piece of the text, and type."""
+    part.locator('[data-part="text"]').evaluate(
+        """(area, old) => {
+          area.focus();
+          const at = area.value.indexOf(old) + old.length;
+          area.setSelectionRange(at, at);
+        }""",
+        old,
+    )
+    for key in new:
+        part.page.keyboard.press(key)
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_the_last_good_reading_stays_grey_while_the_text_is_none(site, bench, width):
+    part = figure(site.open(bench, width=width), "configuration")
+    value = part.locator('[data-part="summary"] dd').first
+    colour = lambda: value.evaluate("(dd) => getComputedStyle(dd).color")  # noqa: E731
+    area = part.locator('[data-part="text"]')
+    height = lambda: part.bounding_box()["height"]  # noqa: E731
+    top = lambda: area.bounding_box()["y"] - part.bounding_box()["y"]  # noqa: E731
+    was, high, at, rows, ink = summary(part), height(), top(), table(part, "fields"), colour()
+    edit(part, '"num_key_value_heads": 8', ["Backspace"])
+    assert "line 10, column 26: a value should stand here" in refused(part)
+    assert (summary(part), table(part, "fields")) == (was, rows)
+    assert colour() != ink
+    assert says(part) == "In grey: the last text that could be read."
+    assert abs(height() - high) <= 24  # a line
+    assert abs(top() - at) < 1
+    for key in "64":
+        part.page.keyboard.press(key)
+    assert (refused(part), colour()) == ("", ink)
+    assert abs(height() - high) <= 24
+    assert says(part) == "35 fields: 29 in this book, 6 not."
+
+
+def test_what_stood_before_a_change_stands_beside_what_stands_now(part):
+    long = "at 131,072 tokens"
+    in_all = lambda: summary(part).get("In all")  # noqa: E731
+    assert in_all() == [f"4.5 GiB {long}, its longest text"]
+    # On its way to 64 a text without the 8 is none, and six heads share no 64.
+    edit(part, '"num_key_value_heads": 8', ["Backspace"])
+    assert in_all() == [f"4.5 GiB {long}, its longest text"]
+    part.page.keyboard.press("6")
+    assert in_all() == [f"unknown; before 4.5 GiB {long}"]
+    part.page.keyboard.press("4")
+    assert in_all() == [f"36.0 GiB {long}, its longest text; before 4.5 GiB"]
+    # A change that makes none leaves it; the next one starts from what it finds.
+    part.locator('[data-part="find"]').focus()
+    edit(part, '"num_key_value_heads": 64', " ")
+    assert in_all() == [f"36.0 GiB {long}, its longest text; before 4.5 GiB"]
+    edit(part, '"max_position_embeddings": 131072', ["0"])
+    assert in_all() == ["360.0 GiB at 1,310,720 tokens, its longest text; before 36.0 GiB at 131,072 tokens"]
+    part.locator('[data-part="reset"]').click()
+    assert in_all() == [f"4.5 GiB {long}, its longest text"]
+    edit(part, '"num_key_value_heads": 8', ["Backspace", "4"])
+    assert in_all() == [f"2.3 GiB {long}, its longest text; before 4.5 GiB"]
+    part.locator('[data-part="example"]').select_option(label="Llama 2 7B")
+    assert "before" not in in_all()[0]
 
 
 def test_what_is_too_big_is_not_read(part):
