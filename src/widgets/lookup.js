@@ -18,12 +18,24 @@ const REACH = 3; // the plane goes from -3 to 3
 const SIZE = 360;
 const STEP = 0.1;
 const EDGE = 30; // around the plane, for points at its limits and their names
-const UNIT = (SIZE - 2 * EDGE) / (2 * REACH);
-const px = (/** @type {number} */ x) => EDGE + (x + REACH) * UNIT;
-const py = (/** @type {number} */ y) => EDGE + (REACH - y) * UNIT;
-/** Whole numbers across and up: they show how far the plane goes, which has no frame. */
-const GRID = Array.from({ length: (2 * REACH + 1) ** 2 }, (_, i) => `M${px((i % (2 * REACH + 1)) - REACH)} ${py(Math.floor(i / (2 * REACH + 1)) - REACH)}h.01`).join("");
-const clamp = (/** @type {number} */ x) => Math.round(Math.min(Math.max(x, -REACH), REACH) * 100) / 100;
+/** Where it stands alone, words take more of the plane, and there is room to go out beyond them. */
+const CLOSE = 2.4;
+
+/** Places in a plane that goes from -reach to reach. @param {number} reach */
+function plot(reach) {
+  const unit = (SIZE - 2 * EDGE) / (2 * reach);
+  const px = (/** @type {number} */ x) => EDGE + (x + reach) * unit;
+  const py = (/** @type {number} */ y) => EDGE + (reach - y) * unit;
+  const whole = Math.floor(reach);
+  const each = Array.from({ length: 2 * whole + 1 }, (_, i) => i - whole);
+  return {
+    px, py, reach,
+    /** Whole numbers across and up: they show how far the plane goes, which has no frame. */
+    grid: each.flatMap((x) => each.map((y) => `M${px(x)} ${py(y)}h.01`)).join(""),
+    clamp: (/** @type {number} */ x) => Math.round(Math.min(Math.max(x, -reach), reach) * 100) / 100,
+    from: (/** @type {[number, number]} */ [x, y]) => /** @type {Point} */ ([(x - EDGE) / unit - reach, reach - (y - EDGE) / unit]),
+  };
+}
 
 export default figure({
   name: "lookup",
@@ -32,6 +44,8 @@ export default figure({
   css,
   setup({ model, body, say, set, signal }) {
     const only = Boolean(model.get("only"));
+    const far = [...model.get("values"), model.get("query")].flat().map(Math.abs);
+    const { px, py, reach, grid, clamp, from } = plot(only ? Math.max(CLOSE, ...far) : REACH);
     const kinds = choices({
       label: "Score",
       part: "score",
@@ -95,14 +109,13 @@ export default figure({
           ? s("path", { d: "M 0 -11 L 11 0 L 0 11 L -11 0 Z", fill: `var(--fig-${role})` })
           : s("circle", { r: 9, fill: `var(--fig-${role})` });
       const g = grip(
-        { which, limits: [-REACH, REACH], style: "cursor: grab" },
+        { which, limits: [-reach, reach], style: "cursor: grab" },
         s("circle", { r: 20, fill: "transparent" }), // room for a thumb
         shape,
         s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)", ...halo() }, name, which !== "query" ? s("tspan", { "data-part": "share", fill: "var(--fig-quiet)", style: "font-variant-numeric: tabular-nums" }) : ""),
       );
       draggable(g, signal, (event) => {
-        const [x, y] = spot(plane, event).map((at) => (at - EDGE) / UNIT);
-        moveTo(which, x - REACH, REACH - y);
+        moveTo(which, ...from(spot(plane, event)));
       });
       g.addEventListener("keydown", (event) => {
         const key = /** @type {KeyboardEvent} */ (event).key;
@@ -164,8 +177,8 @@ export default figure({
       const names = /** @type {string[]} */ (model.get("names"));
       handles = [...names.map((name, i) => handle(i, name)), handle("query", "query")];
       const axes = s("path", { d: `M 0 ${SIZE / 2} H ${SIZE} M ${SIZE / 2} 0 V ${SIZE}`, stroke: "var(--fig-line)" });
-      const grid = s("path", { d: GRID, stroke: "var(--fig-line)", "stroke-width": 3.5, "stroke-linecap": "round" });
-      plane.replaceChildren(grid, axes, area, lines, ...handles, output, outputName);
+      const dots = s("path", { d: grid, stroke: "var(--fig-line)", "stroke-width": 3.5, "stroke-linecap": "round" });
+      plane.replaceChildren(dots, axes, area, lines, ...handles, output, outputName);
     }
 
     function read() {
@@ -221,7 +234,7 @@ export default figure({
         ),
       );
       // An output beyond the plane is an arrow at its edge that points along the ray to it.
-      const beyond = Math.max(Math.abs(out[0]), Math.abs(out[1])) / REACH;
+      const beyond = Math.max(Math.abs(out[0]), Math.abs(out[1])) / reach;
       const off = beyond > 1;
       const shown = off ? out.map((v) => v / beyond) : out;
       const turn = off ? (-180 / Math.PI) * Math.atan2(out[1], out[0]) : 0; // the page's y points down

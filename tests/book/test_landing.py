@@ -462,7 +462,7 @@ def test_no_answer_is_in_sight_before_its_question_was_tried(site):
         (
             "A noun",
             "direction, seen from the middle",
-            "mostly the value of a",
+            "the value of a counts most",
             "a move changes arrows",
             "no training takes A across",
         ),
