@@ -96,6 +96,7 @@ ASKED = {
     "same word": ("One word, two jobs",),
     "scaled dot product attention": ("scaling", "dot product"),
     "SDPA": ("dot product attention",),
+    "see the future": ("Before the softmax, not after",),
     "seq2seq": ("before transformers", "Bahdanau"),
     "skip connection": ("residual stream",),
     "sliding window": ("window",),

@@ -21,6 +21,8 @@ const LAST = ["reference", "about"];
 const LATER = 1e-6;
 /** A name as code has it, … */
 const CODE = /[\p{L}\d][_.][\p{L}\d]|\p{Ll}\p{Lu}|\w\(/u;
+/** … one of several parts in one piece, … */
+const SNAKE = /^\s*\p{L}+(?:_[\p{L}\d]+)+\s*$/u;
 /** … and one that means a module, and nothing besides. */
 const DOTTED = /[\p{L}\d]\.\p{L}/u;
 /** A heading that so many pages have, such as Quiz, stands over what repeats the rest. */
@@ -36,6 +38,8 @@ const OF_ONE = 3;
 const ALIKE = 0.5;
 /** What a name counts for where the page is called so, and the section says something else. */
 const WITHIN = 0.3;
+/** How much more a place counts where a name of code stands word for word. */
+const WORD_FOR_WORD = 10;
 /** How much more a place counts that says every word. */
 const ALL = 2.5;
 /** … but for words that a third of the sections have, such as *attention*. */
@@ -142,6 +146,11 @@ export class Book {
       if (section.kind !== "glossary" || section.title === section.page) continue;
       for (const form of section.title.split(FORMS)) if (form) this.terms.set(key(form), section);
     }
+    // A term of several words is asked for in one, too.
+    for (const section of new Set(this.terms.values())) {
+      const joined = stem(telling(section.title.split(FORMS)[0]).join(""));
+      if (!this.terms.has(joined)) this.terms.set(joined, section);
+    }
   }
 
   /** The places that have all of these stems, and whether a reader sees them there. @param {string} stems */
@@ -184,6 +193,10 @@ export class Book {
     const asked = telling(question);
     const read = asked.map((word, at) => this.#read(word, at === asked.length - 1 && !/\s$/.test(question)));
     const ways = [...read.flatMap((some, at) => some.map((way) => ({ ...way, from: at, until: at + 1 }))), ...(DOTTED.test(question) ? [] : this.#spans(asked, read))];
+    // A name of code that means nothing else is read in one piece where it stands so.
+    const name = SNAKE.test(question) && !this.called.has(key(question)) && !this.terms.has(key(question)) ? stem(parts(question).join("")) : "";
+    const exactly = new Set(name ? this.having(name).flatMap(({ id, said }) => (said ? id : [])) : []);
+    if (exactly.size) ways.push({ stems: [name], weight: 2, from: 0, until: asked.length });
     const { scores, rarity } = this.#score(ways, asked.length);
     // Of a word that the book has nowhere, the rest is what it can answer.
     const unknown = asked.filter((_, at) => !ways.some(({ from, until }) => from <= at && at < until));
@@ -214,6 +227,7 @@ export class Book {
       if (asked.length > 1 && one.section.said.includes(` ${exact} `)) one.score *= 1.5;
       else if (pairs.some((pair) => one.section.said.includes(pair))) one.score *= 1.25;
       if (written(one.section.title) === title) one.score *= 2;
+      if (exactly.has(one.section.at)) one.score *= WORD_FOR_WORD;
     }
     near.sort((a, b) => b.score - a.score);
     const times = new Map();

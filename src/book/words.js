@@ -78,7 +78,7 @@ export function findable(text) {
   for (const [run] of plain(text).matchAll(RUN)) {
     const pieces = split(run).map((piece) => piece.toLowerCase());
     for (const piece of pieces) if (!PASSED_OVER.has(piece)) single.push(piece);
-    if (pieces.length > 1 && pieces.length < 4) whole.push(pieces.join(""));
+    if (pieces.length > 1 && (pieces.length < 4 || run.includes("_"))) whole.push(pieces.join(""));
   }
   return { single, whole };
 }

@@ -31,7 +31,8 @@ ASKED = {
     # Hyphens and camel case, one word or two.
     "flash attention": (AMONG, "what_it_costs"),
     "flash-attention": (AMONG, "what_it_costs"),
-    "flashattention": (FIRST, "what_it_costs"),
+    "flashattention": (AMONG, "what_it_costs"),
+    "num_key_value_heads": (FIRST, "chapters/configuration"),
     "multihead attention": (FIRST, "multi_head"),
     "cross attention": (FIRST, "multi_head"),
     "kvcache": (AMONG, "decoding"),
@@ -145,6 +146,9 @@ PLACED = {
     "KV cache": (FIRST, "glossary#term-KV-cache"),
     "flash attention": (FIRST, "glossary#term-FlashAttention"),
     "FlashAttention": (FIRST, "glossary#term-FlashAttention"),
+    "flashattention": (FIRST, "glossary#term-FlashAttention"),
+    "kvcache": (FIRST, "glossary#term-KV-cache"),
+    "why does gpt not see the future": (FIRST, "masking#before-the-softmax-not-after"),
     "layer norm": (FIRST, "glossary#term-layer-norm"),
     "LayerNorm": (FIRST, "glossary#term-layer-norm"),
     "bert vs gpt": (FIRST, "real_model#what-do-we-run"),
@@ -160,7 +164,7 @@ PLACED = {
     "kv cache size": (FIRST, "multi_head#fewer-keys-and-values"),
     "pre norm vs post norm": (FIRST, "glossary#term-pre-norm"),
     "mask leak": (FIRST, "masking#finding-a-leak"),
-    "rope theta": (FIRST, "positional_encoding#turned-rope"),
+    "rope theta": (FIRST, "positional_encoding#what-models-do-today"),
     "sinusoidal positional encoding": (FIRST, "positional_encoding#added-sinusoids"),
     "half precision mask": (FIRST, "masking#numbers-that-are-almost-and-half-precision"),
     # As readers write it.
@@ -284,7 +288,7 @@ def test_enter_leads_to_the_sentence_that_was_found(opened, width):
         page, field = opened(width=width)
         ask(field, question)
         found = page.locator(f"{DIALOG} [aria-selected=true]").evaluate(
-            "(row) => decodeURIComponent(row.href.split('text=')[1])"
+            "(row) => row.href.split('text=')[1].split(',').map(decodeURIComponent)"
         )
         field.press("Enter")
         page.wait_for_url(f"**/{page_of(topic)}.html#*")
@@ -292,7 +296,7 @@ def test_enter_leads_to_the_sentence_that_was_found(opened, width):
             """(found) => [...document.querySelectorAll("article p")].some((one) => {
               const { top, bottom } = one.getBoundingClientRect();
               const said = one.textContent.replace(/\\s+/g, " ");
-              return said.includes(found) && top > 56 && bottom < innerHeight;
+              return found.every((part) => said.includes(part)) && top > 56 && bottom < innerHeight;
             })""",
             arg=found,
         )

@@ -65,6 +65,18 @@ test("a name is found however it is written", () => {
   for (const question of ["multi head", "multihead", "Multi-Head", "multi-haed"]) assert.equal(first(question), "07.html", question);
 });
 
+test("a term asked for in one word is explained", () => {
+  for (const question of ["flash attention", "flashattention"]) assert.deepEqual([BOOK.ask(question).meanings[0]?.at, BOOK.ask(question).defined], ["glossary.html#term-Flash", true], question);
+});
+
+test("a name of code comes first where it stands word for word, and is marked in one piece", () => {
+  const parted = ["key", "Key value heads", "Each head has a key and a value.", "", "num"];
+  const book = Book.of({ ...GIVEN, pages: [["03.html", "03 Keys", "chapter", [parted]], ["some.html", "Read", "chapter", [["one", "One thing", "Change num_key_value_heads to 64, and a head has its key.", "", ""]]]] });
+  const answer = book.ask("num_key_value_heads");
+  assert.deepEqual([answer.found[0].at, answer.whole], ["some.html#one", true]);
+  assert.deepEqual(excerpt(answer.found[0].text, answer).filter(({ hit }) => hit)[0].text, "num_key_value_heads");
+});
+
 test("where a place has every word, what has the commonest alone is not found", () => {
   const found = (/** @type {string} */ question) => BOOK.ask(question).found.map(({ at }) => at);
   assert.ok(found("attention").includes("13.html#pairs"));
