@@ -37,6 +37,7 @@ const STEPS = [
   { text: "Press Train. The curve climbs to the dotted line, the ring to the dot.", done: (/** @type {Design} */ _, /** @type {boolean} */ trained) => trained },
   { text: "Now pause: has training found all that is there? Then the challenges wait, below.", done: () => false },
 ];
+const LEFT = "Now paint as you like. The challenges wait, below.";
 const DRAW = 120;
 const OPENING = named(checked({ told: true }));
 
@@ -364,8 +365,9 @@ export default figure({
     function lead() {
       while (!guided && stage < STEPS.length && STEPS[stage].done(design, going || run !== null)) stage += 1;
       const end = stage === STEPS.length - 1;
-      guide.hidden = guided && !end;
-      if (guide.hidden) return;
+      const left = dismiss.hidden;
+      guide.hidden = guided && !end && !left;
+      if (guide.hidden || left) return;
       // Whoever trains has been led through. What is said last stays, so that nothing moves under the hand.
       guided = end;
       onward.hidden = stage !== 1;
@@ -380,11 +382,13 @@ export default figure({
       train.focus({ preventScroll: true });
     }
 
-    /** Whoever pressed a button that goes is led on. */
+    /** Whoever pressed a button that goes is led on, and nothing moves under the hand. */
     function leave() {
       [guided, stage] = [true, 0];
       keep();
-      guide.hidden = true;
+      guide.style.minHeight = `${guide.getBoundingClientRect().height}px`;
+      onward.hidden = dismiss.hidden = true;
+      said.textContent = LEFT;
       update();
       /** @type {HTMLElement | null} */ (body.querySelector('[data-part="offset"][tabindex="0"]'))?.focus();
     }

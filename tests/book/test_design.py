@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import pairwise
 
 import pytest
 
@@ -78,15 +79,15 @@ CROSSED = """(figure) => {
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_what_the_dot_is_called_does_not_lie_on_the_edge_and_rows_of_offsets_mirror(site, page_file, width):
+def test_what_the_dot_is_called_does_not_lie_on_the_edge_and_rows_of_offsets_run_onward(site, page_file, width):
     found = figure(site.open(page_file, width=width), "design")
     counted(found)
     assert "%" in found.locator('[data-part="now"] ~ text').text_content()
     assert found.evaluate(CROSSED) == 0
-    # On a phone the words after stand in a second row, each below the one as far before.
-    for far in range(1, 8):
-        before, after = (offset(found, at).bounding_box() for at in (-far, far))
-        assert (before["x"] == after["x"]) == (after["y"] > before["y"]) == (width < 500)
+    # On a phone the words after stand in a second row; each row runs from left to right.
+    row = [offset(found, at).bounding_box() for at in (*range(-7, 0), *range(1, 8))]
+    assert all(one["x"] < other["x"] for half in (row[:7], row[7:]) for one, other in pairwise(half))
+    assert (row[7]["x"] == row[0]["x"]) == (row[7]["y"] > row[6]["y"]) == (width < 500)
     if width == 390:
         found.locator('[data-part="opens"][aria-expanded="true"]').click()
         assert found.locator(".attnlab-root").bounding_box()["height"] <= 844  # a phone's screen
@@ -221,6 +222,19 @@ def test_what_is_picked_moves_the_dot_alone_and_the_rest_comes_with_training(
     assert part.locator(".attnlab-act").count() == 1
     # What is looked at is large.
     assert places[0][1]["width"] >= (320 if width > 1000 else 180 if width > 320 else 150)
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_skip_moves_nothing_that_stands_there(site, page_with, width):
+    part = figure(site.open(page_with(mount([[]])), width=width), "design")
+    part.page.evaluate("localStorage.clear()")
+    part.page.reload()
+    part = figure(part.page, "design")
+    part.locator('[data-part="now"]').wait_for()
+    before = offset(part, -1).bounding_box()
+    part.locator('[data-part="dismiss"]').click()
+    part.locator('[data-part="train"]').wait_for()
+    assert offset(part, -1).bounding_box() == before
 
 
 def test_a_design_that_is_shared_opens_whole(site, page_with):
@@ -392,7 +406,7 @@ def test_the_first_steps_lead_on_and_can_be_left(site, page_file, part):
     assert part.locator('[data-part="dismiss"]').inner_text() == "Close"
     part.locator('[data-part="train"]').click()
     part.locator('[data-part="dismiss"]').click()
-    assert guide.is_hidden()
+    assert guide.inner_text() == "Now paint as you like. The challenges wait, below."
     assert figure(site.open(page_file), "design").locator('[data-part="guide"]').is_hidden()
 
 

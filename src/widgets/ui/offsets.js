@@ -15,11 +15,8 @@ export function offsets({ layer, signal, open, paint }) {
     offset
       ? h("button", { type: "button", "data-part": "offset", "data-layer": layer, "data-offset": offset, tabindex: offset === -1 ? 0 : -1, on: { click } }, signed(offset))
       : h("span", { class: "attnlab-own", title: "the word itself" }, "0");
-  const cells = OFFSETS.map(cell);
-  // Where they stand in two rows: as far from the word itself as each other.
-  cells.forEach((one, i) => one.style.setProperty("--column", String(FARTHEST + 1 - Math.abs(OFFSETS[i]))));
   const named = h("span", { class: "attnlab-label" });
-  const group = h("div", { class: "attnlab-offsets", role: "group", on: { keydown: walk, pointerdown: start } }, ...cells);
+  const group = h("div", { class: "attnlab-offsets", role: "group", on: { keydown: walk, pointerdown: start } }, ...OFFSETS.map(cell));
   const el = h("div", { class: "attnlab-painter" }, named, group);
   /** @type {{ on: boolean, from: number } | null} */
   let brush = null;
