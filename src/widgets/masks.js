@@ -1,9 +1,10 @@
-// The mask painter: open and close the cells of a mask, choose the order of mask and softmax, nudge a token.
+// The mask painter: open and close the cells of a mask, choose the order of mask and softmax, nudge a token (by its row's name, too).
 //
 // For tests (data-part): nudged (radio group, values -1..n-1), nudge (range), late (radio group: before, after), presets
 // (fold of: preset, buttons with data-value; how, radio group "=", "&"; smaller, larger, size; recipe), mask (table of
 // buttons with data-row and data-column), outputs (table: what each row sums to, how far its output moved), figures (fold
 // of: counters, numbers (table: weights, sum, outputs, moved)), status.
+import asked from "./ui/asked.css";
 import cells from "./ui/cells.css";
 import paint from "./ui/paint.css";
 import own from "./ui/masks.css";
@@ -28,7 +29,7 @@ const gauge = (share, text, kind) =>
 
 export default figure({
   name: "masks",
-  css: cells + paint + own,
+  css: cells + paint + asked + own,
   title: "Mask painter",
   undo: "steps",
   keys: ["mask", "x", "tokens", "late", "nudged", "nudge", "size"],
@@ -65,6 +66,8 @@ export default figure({
       options: [{ value: "before", text: "before the softmax" }, { value: "after", text: "after the softmax" }],
       onChange: (value) => set({ late: value === "after" }),
     });
+    const after = order.children[1];
+    after.classList.add("is-asked"); // where a figure begins
     const nudgePlace = h("span");
     const amounts = slider({ part: "nudge", label: "Nudge by", role: "value", limits: { min: -3, max: 3, step: 0.1 }, onInput: (nudge) => set({ nudge }) });
     const origin = h("p", { class: "attnlab-formula", "data-part": "recipe" });
@@ -139,6 +142,12 @@ export default figure({
         begin: () => keep(["mask"]),
         paint,
       });
+      // A row's name nudges its token, too: a prediction is about a row.
+      cells.querySelectorAll("tbody th").forEach((name, i) => {
+        name.setAttribute("title", "Nudge this token");
+        name.addEventListener("pointerdown", (event) => event.stopPropagation()); // no stroke of the brush begins here
+        name.addEventListener("click", () => set({ nudged: Number(model.get("nudged")) === i ? -1 : i }));
+      });
       grid.replaceChildren(cells);
     }
 
@@ -172,6 +181,7 @@ export default figure({
       for (const el of presets.querySelectorAll("[data-value]")) el.textContent = math.PRESETS[/** @type {HTMLElement} */ (el).dataset.value ?? ""].label(size());
       sized.textContent = String(size());
       select(order, isLate ? "after" : "before");
+      if (isLate) after.classList.remove("is-asked");
       select(nudges, String(which));
       amounts.input.disabled = which < 0; // and keeps its place, so that what stands below keeps its own
       amounts.show(amount, `${amount < 0 ? "" : "+"}${fmt(amount, 1)}`);

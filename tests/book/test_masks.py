@@ -111,6 +111,20 @@ def test_a_nudge_moves_nothing_that_stands(site, bench, width):
     assert part.evaluate(TOPS) == stood
 
 
+def test_the_first_gesture_is_ringed_until_it_is_made_and_a_row_s_name_nudges_its_token(part):
+    ringed = part.locator(".is-asked")
+    assert ringed.all_inner_texts() == ["after the softmax"]
+    ringed.click()
+    assert ringed.count() == 0
+    choose(part, "late", "before")
+    assert ringed.count() == 0
+    row = part.locator('[data-part="mask"] tbody th').nth(5)
+    row.click()
+    assert_shows(part, painter(nudged=5))
+    row.click()
+    assert_shows(part, painter())
+
+
 def test_presets_stand_beside_the_mask_where_there_is_room(site, bench):
     part = figure(site.figures(bench, width=1280), "masks")
     high = part.bounding_box()["height"]
