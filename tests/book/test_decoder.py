@@ -140,7 +140,11 @@ def test_without_a_draft_the_word_is_pointed_at_and_the_empty_cache_says_how_muc
 
 def test_a_draft_writes_several_words_in_one_pass(part):
     before = part.locator('[data-reads="weights"]').first.get_attribute("width")
+    # What the dots in the boxes are is named where there are any.
+    dots = part.get_by_text("a random number: kept if in the bar")
+    assert dots.count() == 0
     choose(part, "draft", "3")
+    assert dots.count() == 1
     shown = assert_shows(part, draft=3)
     assert (shown.drafted, shown.accepted) == (["will", "watch", "<end>"], 2)
     assert "3 drafted, 2 kept, 3 written" in says(part)

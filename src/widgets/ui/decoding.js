@@ -150,12 +150,13 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
     y += 18;
   }
   let from = left;
-  for (const [kind, role] of KINDS.filter(([kind]) => reads[kind])) {
-    const label = `${kind} ${kilo(reads[kind])}`;
+  const named = (/** @type {string} */ label, /** @type {(x: number) => SVGElement} */ sign) => {
     if (from > left && from + 16 + 7 * label.length > wide) [from, y] = [left, y + 16];
-    drawn.push(piece([kind, role], { x: from, y: y + 2, width: 10, height: 10 }), text(label, from + 14, y + 11, { "font-size": 12, fill: "var(--fig-quiet)" }));
+    drawn.push(sign(from), text(label, from + 14, y + 11, { "font-size": 12, fill: "var(--fig-quiet)" }));
     from += 24 + 7 * label.length;
-  }
+  };
+  for (const [kind, role] of KINDS.filter(([kind]) => reads[kind])) named(`${kind} ${kilo(reads[kind])}`, (x) => piece([kind, role], { x, y: y + 2, width: 10, height: 10 }));
+  if (drafted.length) named("a random number: kept if in the bar", (x) => s("circle", { cx: x + 5, cy: y + 7, r: 4, fill: "var(--fig-ink)", "data-part": "random" }));
   return { drawn, high: y + 18 };
 }
 
