@@ -66,6 +66,8 @@ export default figure({
       slider({ part, label, limits, onInput: (value) => set(change(value)) });
     const features = range("features", "Features", { min: 0, max: FEATURES.length - 1, step: 1 }, (p) => ({ features: FEATURES[p] }));
     const sharpness = range("sharpness", "Size of q and k", { min: 0.1, max: SHARPEST, step: 0.1 }, (x) => ({ sharpness: Math.round(x * 10) / 10 }));
+    const opened = model.get("sharpness");
+    sharpness.row.classList.add("is-asked"); // where the figure begins: what tells the maps apart comes with it
     const plane = s("svg", { role: "group", "data-part": "plane", "aria-label": "Who of 64 tokens looks at whom, with softmax and with features, and the work as areas", style: "display: block; max-width: 100%; overflow: visible" });
     const [numbers, costs] = ["How sharp, and how far off", "Multiplications"].map(strip);
     const named = h("div", { class: "attnlab-row" }, maps, draw);
@@ -147,6 +149,7 @@ export default figure({
       select(maps, map);
       features.show(FEATURES.indexOf(count), String(count));
       sharpness.show(size, fmt(size, 1));
+      if (size !== opened) sharpness.row.classList.remove("is-asked");
       features.row.hidden = draw.hidden = map === "elu";
       const m = map === "elu" ? HEAD : count;
       const mean = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0) / TOKENS;

@@ -161,6 +161,17 @@ def test_the_work_stands_first_and_is_largest(site, bench, width):
     assert all(work["x"] < one["x"] if width > 1000 else work["y"] < one["y"] for one in maps)
 
 
+def test_the_size_is_ringed_until_it_is_moved(part):
+    asked, size = part.locator(".is-asked"), part.locator('[data-part="sharpness"]')
+    assert asked.locator("input").get_attribute("aria-label") == "Size of q and k"
+    press(part, "features", "ArrowRight")
+    assert asked.count() == 1
+    size.press("ArrowRight")
+    assert asked.count() == 0
+    size.press("ArrowLeft")
+    assert asked.count() == 0
+
+
 def test_with_size_softmax_draws_a_line_and_features_do_not_follow(part):
     choose(part, "map", "elu")
     press(part, "sharpness", "End")
