@@ -1,8 +1,8 @@
 // A configuration, field by field: what each means, where the book has it, and above what all say together.
 //
 // For tests (data-part): example (select), file (button), text (textarea), defaults (what an example has of its class),
-// refused (what is wrong), summary (dl), find (text), all (button), fields (table: field, value, what it means, section; rows with
-// data-known), status.
+// refused (what is wrong), summary (dl), strip (svg: path, data-kind), bars (svg: rect, data-of), find (text), all (button),
+// fields (table: field, value, what it means, section; rows with data-known), status.
 import css from "./ui/configuration.css";
 import { h, s, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -18,6 +18,39 @@ const ROWS = 1500;
 const FIRST = 10;
 /** @type {Record<string, string>} */
 const NAMES = { inside: "Read in", layers: "Layers", heads: "Heads", cache: "Cache", "in all": "In all", window: "Window", positions: "Positions", "made for": "Longest text" };
+
+/** Of a layer: where its parts begin and how tall they are, and whether they are empty. As in the figure of chapter 16. @type {Record<string, [[number, number][], boolean?]>} */
+const LOOKS = { full: [[[0, 24]]], window: [[[13, 11]]], block: [[[13, 10]], true], selected: [[[0, 6], [9, 6], [18, 6]]], linear: [[[1, 22]], true], convolution: [[[19, 5]]], shared: [[[7, 10]], true], none: [[[22, 2]]] };
+const WIDE = 480;
+
+/** A tick for each layer. @param {string[]} kinds */
+function ticks(kinds) {
+  const step = WIDE / kinds.length;
+  const wide = (step * 0.8).toFixed(1);
+  return kinds.map((kind, i) => {
+    const [parts, empty] = LOOKS[kind];
+    const d = parts.map(([from, tall]) => `M${(step * (i + 0.1)).toFixed(1)} ${from}h${wide}v${tall}h-${wide}z`).join("");
+    return s("path", { "data-kind": kind, d, [empty ? "stroke" : "fill"]: "var(--fig-ink)", "vector-effect": "non-scaling-stroke" });
+  });
+}
+
+/** A size in words as a number of MiB. @param {string} words */
+const amount = (words) => parseFloat(words.replaceAll(",", "")) * (words.includes("GiB") ? 1024 : 1) || 0;
+
+/** What all layers keep, keys and values, over what they kept before. @param {string} now @param {string} before @param {number} keys their share, or 0 of a latent */
+function bars(now, before, keys) {
+  const sizes = [now, before].map(amount);
+  const most = 4 ** Math.ceil(Math.log2(Math.max(1, ...sizes)) / 2);
+  const [own, old] = sizes.map((size) => (WIDE * size) / most);
+  const bar = (/** @type {string} */ of, /** @type {number} */ x, /** @type {number} */ width, /** @type {string} */ fill, y = 0, height = 12) => s("rect", { "data-of": of, x, y, width, height, fill: `var(--fig-${fill})` });
+  return [
+    drawing("bars", 20, bar("all", 0, WIDE, "paper"), bar("keys", 0, own * keys, "key"), bar(keys ? "values" : "latent", own * keys, own * (1 - keys), keys ? "value" : "ink"), bar("before", 0, old, "quiet", 14, 6)),
+    h("small", { class: "attnlab-private" }, `${keys ? "keys, values" : "latent"}, to ${most < 1024 ? `${most} M` : `${grouped(most / 1024)} G`}iB`),
+  ];
+}
+
+/** @param {string} part @param {number} high @param {...Element} inside */
+const drawing = (part, high, ...inside) => s("svg", { "data-part": part, viewBox: `0 0 ${WIDE} ${high}`, preserveAspectRatio: "none", fill: "none", style: `height: ${high}px`, "aria-hidden": true }, ...inside);
 
 /** @param {any} model @param {string | undefined} base @returns {Promise<Data>} */
 async function known(model, base) {
@@ -135,6 +168,8 @@ export default figure({
       );
     }
 
+    /** @type {import("./math/configuration.js").Reading | null} */
+    let found = null;
     /** What was typed last; what all layers keep now, kept when the typing began, and before its last change that made a difference. */
     let [typed, held, start, before] = ["", "", "", ""];
 
@@ -146,7 +181,8 @@ export default figure({
       held = size;
       if (typed !== model.get("text")) [start, before] = [held, ""];
       else if (held !== start) before = start;
-      if (!before || before === held) return;
+      if (before === held) before = "";
+      if (!before) return;
       if (own) own[0] += `; before ${before.replace(at, "")}`;
       else if (unknown) said.splice(after, 0, ["in all", [`unknown; before ${before}`]]);
     }
@@ -163,22 +199,26 @@ export default figure({
         find.value = "";
         more.setAttribute("aria-expanded", "false");
       }
+      found = null;
       try {
-        const found = read(now);
-        const all = listed(found, rules);
+        const given = read(now);
+        const all = listed(given, rules);
         const ours = all.filter(({ name, known }) => known && meanings.get(name)?.section).length;
-        const result = reading(plain(found), rules);
+        const result = (found = reading(plain(given), rules));
         /** @type {[string, string[]][]} */
         const said = summary(result, rules);
         if (result.inside) said.unshift(["inside", [result.inside.slice(0, -1)]]);
         compare(said, !result.cache);
-        facts.replaceChildren(...said.flatMap(([what, lines]) => [h("dt", {}, NAMES[what]), h("dd", {}, ...lines.map((line) => h("div", { "data-unknown": line.startsWith("unknown") }, line)))]));
+        const each = result.cache?.[0]?.terms.at(-1);
+        /** @type {Record<string, Element[] | null>} */
+        const drawn = { layers: result.order && [drawing("strip", 24, ...ticks(result.order))], "in all": bars(held, before, result.latent ? 0 : Array.isArray(each) ? each[0] / (each[0] + each[1]) : 0.5) };
+        facts.replaceChildren(...said.flatMap(([what, lines]) => [h("dt", {}, NAMES[what]), h("dd", {}, ...(drawn[what] ?? []), ...lines.map((line) => h("div", { "data-unknown": line.startsWith("unknown") }, line)))]));
         rows.replaceChildren(...all.slice(0, ROWS).map(line));
         shown.hidden = false;
         refuse("");
         sift();
         const cut = all.length > ROWS ? ` The first ${grouped(ROWS)} are listed.` : "";
-        say(all.length ? `${grouped(all.length)} ${all.length === 1 ? "field" : "fields"}: ${grouped(ours)} in this book, ${grouped(all.length - ours)} not.${cut}` : "An object without fields.");
+        say(`${grouped(all.length)} ${all.length === 1 ? "field" : "fields"}: ${grouped(ours)} in this book, ${grouped(all.length - ours)} not.${cut}`);
       } catch (error) {
         refuse(/** @type {Error} */ (error).message);
         say(shown.hidden ? "" : "In grey: the last text that could be read.");
@@ -189,21 +229,12 @@ export default figure({
     function refuse(why) {
       refused.textContent = why;
       refused.hidden = !why;
-      sent.hidden = Boolean(why);
-      shown.classList.toggle("is-before", Boolean(why));
+      sent.hidden = shown.classList.toggle("is-before", why !== "");
     }
 
-    const current = () => {
-      try {
-        return reading(plain(read(String(model.get("text")))), rules);
-      } catch {
-        return null;
-      }
-    };
     return {
       update,
       pytorch() {
-        const found = current();
         const groups = found?.cache;
         if (!groups) return "import torch\n\n# What the cache takes can't be told from this configuration.\n";
         const each = groups.map((group) => `    [${groupBytes(group)}, ${group.window ?? "torch.inf"}],\n`).join("");
@@ -211,11 +242,10 @@ export default figure({
         return `import torch\n\n# kinds of layers: bytes a token, and the window that ends it\n${beside}groups = torch.tensor([\n${each}], dtype=torch.float64).reshape(-1, 2)\ngrows, window = groups.T\nfor n in (4096, 32768, 131072):\n    held = (grows * window.clamp(max=n)).sum()\n    print(n, round(held.item() / 2**20, 1), "MiB")\n`;
       },
       svg() {
-        const found = current();
         const lines = found ? summary(found, rules).flatMap(([what, said]) => said.map((line, i) => [i ? "" : NAMES[what], line])) : [["", "no configuration"]];
         const text = (/** @type {number} */ x, /** @type {number} */ i, /** @type {string} */ fill, /** @type {string} */ words) => s("text", { x, y: 24 + 22 * i, "font-size": 14, fill: `var(--fig-${fill})` }, words);
-        const wide = 120 + 7.4 * Math.max(...lines.map(([, line]) => line.length));
-        return standalone(s("svg", { viewBox: `0 0 ${Math.ceil(wide)} ${22 * lines.length + 14}` }, ...lines.flatMap(([what, line], i) => [text(10, i, "quiet", what), text(110, i, "ink", line)])));
+        const wide = 120 + 7.4 * Math.max(66, ...lines.map(([, line]) => line.length));
+        return standalone(s("svg", { viewBox: `0 0 ${Math.ceil(wide)} ${22 * lines.length + 48}` }, s("g", { fill: "none", transform: `translate(110 ${22 * lines.length + 14})` }, ...ticks(found?.order ?? [])), ...lines.flatMap(([what, line], i) => [text(10, i, "quiet", what), text(110, i, "ink", line)])));
       },
     };
   },

@@ -24,7 +24,7 @@ DROP = """([text, file]) => {
 SUMMARY = """(list) => {
   const out = {};
   for (const dt of list.querySelectorAll("dt")) {
-    out[dt.textContent] = [...dt.nextElementSibling.children].map((line) => line.textContent);
+    out[dt.textContent] = [...dt.nextElementSibling.querySelectorAll("div")].map((line) => line.textContent);
   }
   return out;
 }"""
@@ -343,8 +343,38 @@ def test_copied_code_runs_where_nothing_grows_or_nothing_is_known(part, name):
     assert printed.split("\n")[0] == ("4096 0.0 MiB" if name == "mamba2" else "")
 
 
+def bars(part):
+    """What the bars of the cache say, as shares of their scale, and the scale."""
+    box = part.locator('[data-part="bars"]')
+    wide = dict(
+        box.locator("rect").evaluate_all("(all) => all.map((r) => [r.dataset.of, r.width.baseVal.value])")
+    )
+    return {of: round(width / wide["all"], 3) for of, width in wide.items() if of != "all"}, box.locator(
+        "xpath=following-sibling::small"
+    ).inner_text()
+
+
+def test_each_layer_has_a_tick_in_its_order_and_a_change_two_bars_on_one_scale(part):
+    ticks = lambda: part.locator('[data-part="strip"] path').evaluate_all(  # noqa: E731
+        "(all) => all.map((tick) => [tick.dataset.kind, Math.round(24 * tick.getBBox().height) / 24])"
+    )
+    assert ticks() == [["window", 11], ["full", 24]] * 18
+    assert bars(part) == ({"keys": 0.141, "values": 0.141, "before": 0}, "keys, values, to 16 GiB")
+    edit(part, '"num_key_value_heads": 8', ["Backspace", "6", "4"])
+    assert bars(part) == ({"keys": 0.281, "values": 0.281, "before": 0.07}, "keys, values, to 64 GiB")
+    part.locator('[data-part="example"]').select_option(label="Kimi Linear 48B-A3B")
+    assert [kind for kind, _ in ticks()].count("linear") == 20
+    sizes, scale = bars(part)
+    assert (sizes["keys"], scale[:11]) == (0, "latent, to ")
+    for name in ("mamba2", "deepseek_v4"):  # nothing grows, nothing is known
+        part.locator('[data-part="example"]').select_option(label=LABELS[name])
+        assert part.locator('[data-part="bars"]').count() == 0
+        assert len(ticks()) == (64 if name == "mamba2" else 0)
+
+
 def test_the_saved_drawing_has_the_summary(part):
     text = saved(part)
+    assert text.count("<path") == 36
     assert "18 layers × 2 × 8 × 64 × 2 bytes = 36,864 bytes a token" in text
 
 

@@ -23,7 +23,10 @@ test("each configuration of the census reads as in Python, and in the same words
   assert.deepEqual(Object.keys(models), Object.keys(stored));
   assert.ok(Object.keys(models).length > 160);
   for (const [name, want] of Object.entries(models)) {
-    const got = reading(of(stored[name]), rules);
+    const { order, ...got } = reading(of(stored[name]), rules);
+    const many = {};
+    for (const kind of order ?? []) many[kind] = (many[kind] ?? 0) + 1;
+    assert.deepEqual(order && many, got.kinds, name);
     assert.deepEqual(JSON.parse(JSON.stringify(got)), want.reading, name);
     assert.equal(tokenBytes(got), want.bytes, name);
     assert.deepEqual(summary(got, rules), want.summary, name);
@@ -33,12 +36,20 @@ test("each configuration of the census reads as in Python, and in the same words
 test("values that can't be used, states, encoders and bases that no field says are told in the same words", () => {
   assert.ok(odd.length > 60);
   for (const { config, ...want } of odd) {
-    const got = reading(of(config), rules);
+    const { order, ...got } = reading(of(config), rules);
     assert.deepEqual(JSON.parse(JSON.stringify(got)), want.reading);
     assert.equal(tokenBytes(got), want.bytes);
     assert.deepEqual(summary(got, rules), want.summary);
   }
   assert.deepEqual(said({ num_hidden_layers: "32" }).layers, ["unknown: num_hidden_layers is “32”, no whole number above 0"]);
+});
+
+test("kinds of layers come in their order, where each can be told from the next", () => {
+  const order = (config) => reading(of(config), rules).order;
+  assert.deepEqual(order({ layer_types: ["full_attention", "sliding_attention", "full_attention"], sliding_window: 4, n_head: 1 }), ["full", "window", "full"]);
+  assert.equal(order({ n_layer: 160, n_head: 1 }).length, 160);
+  assert.equal(order({ n_layer: 161, n_head: 1 }), null);
+  assert.equal(order({ layer_types: ["a"] }), null);
 });
 
 test("a configuration without the newer lists of layers", () => {

@@ -3,7 +3,7 @@
 /** @typedef {import("./json.js").Read} Read */
 /** @typedef {{ layers: number, terms: (number | number[])[], window?: number }} Group */
 /** @typedef {{ inside: string, layers: number | null, heads: number | null, kept: number | null, head: number | null,
- *   more: string[], value: number | null, latent: number[] | null, length: number | null, kinds: Record<string, number> | null,
+ *   more: string[], value: number | null, latent: number[] | null, length: number | null, kinds: Record<string, number> | null, order: string[] | null,
  *   window: number | null, foreign: boolean, cache: Group[] | null, why: string, reads: boolean, by: Record<string, string>, unread: Record<string, string>,
  *   positions: { kind: string, bases?: number[], by?: string, stretched?: string | null, factor?: number | null, alpha?: number | null, some?: boolean, bare?: number | null } | null }} Reading */
 
@@ -52,7 +52,7 @@ export function reading(config, rules) {
   const { window, width, ...rest } = found;
   if (!by.length && rules.length.some((/** @type {string} */ name) => whole(text[name]) && text[name] !== found.length)) by.length = "taken";
   /** @type {Reading} */
-  const out = { inside, more: Object.keys(known).filter((name) => !(name in part || rules.also[name] in part)), unread, by, .../** @type {any} */ (rest), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: null, reads: reads(text, rules), foreign: typeof text.model_type === "string" && text.model_type !== "" && !byType(text, rules.classes) };
+  const out = { inside, more: Object.keys(known).filter((name) => !(name in part || rules.also[name] in part)), unread, by, .../** @type {any} */ (rest), value: null, latent: null, order: null, kinds: null, window: null, cache: null, why: "", positions: null, reads: reads(text, rules), foreign: typeof text.model_type === "string" && text.model_type !== "" && !byType(text, rules.classes) };
   if (typeof text.multi_query === "boolean" && text.new_decoder_architecture !== true) {
     out.kept = text.multi_query ? 1 : out.heads;
     delete unread.kept;
@@ -92,6 +92,8 @@ export function reading(config, rules) {
   else out.cache = cache;
   const looks = rules.looks.find((/** @type {string} */ name) => !nothing(text[name]));
   if (looks) out.kinds = null;
+  // Of more no tick could be told from the next.
+  if (out.kinds && names.length < 161) out.order = /** @type {string[]} */ (names);
   if (!out.kinds) unread.kinds = looks ? `${looks} ${rules.blurs}` : String(names);
   out.positions = places(text, unread, own.bases, rules);
   return out;
