@@ -39,14 +39,15 @@ const asking = (question, text) => link(`search.html?q=${encodeURIComponent(ques
 const marked = (text, asked, length) => excerpt(text, asked, length).map(({ text, hit }) => (hit ? make("mark", "", text) : text));
 
 /** The sentence that was found, so that a browser scrolls to it and marks it: its heading may stand a screen above. Of the sentence, words
- * before the first formula, number or name, which pages write otherwise; too few stand elsewhere, too. Where it ends in words, it is marked
- * to its end. @param {HTMLElement[]} about */
+ * before the first formula, number or name, which pages write otherwise; too few stand elsewhere, too. It is marked as far as a part of it
+ * ends in words. @param {HTMLElement[]} about */
 function sentence([about]) {
-  const [said] = (about?.textContent ?? "").match(/^.*?[.?!:](?=\s|$)/) ?? [""];
-  const [words = ""] = said.match(/^(?:(?:[aAI]|[\p{L}’-]{2,})(?:, | |(?=[.?!:]$)))+/u) ?? [];
-  const some = words.trim().split(" ").slice(0, 8).join(" ");
-  const [last = ""] = said.slice(some.length).match(/(?:[\p{L}’-]{2,},? ){2}[\p{L}’-]{2,}(?=[.?!:]$)/u) ?? [];
-  const coded = [some, last].filter(Boolean).map((part) => encodeURIComponent(part).replaceAll("-", "%2D"));
+  const [said] = (about?.textContent ?? "").match(/^.*?[.?!](?=\s|$)/) ?? [""];
+  const [words = ""] = said.match(/^(?:(?:[aAI]|[\p{L}’-]{2,})(?:, | |(?=[.?!]$)))+/u) ?? [];
+  const all = words.trim().split(" ");
+  const some = all.slice(0, all.length < 12 && words.length > said.length - 2 ? 12 : 8).join(" ");
+  const [, last] = said.slice(some.length).match(/^.* ((?:(?:a|[\p{Ll}’-]{2,}) ){2}[\p{Ll}’-]{2,})[.,:;?!](?:\s|$)/u) ?? [];
+  const coded = [some, ...(last ? [last] : [])].map((part) => encodeURIComponent(part).replaceAll("-", "%2D"));
   return some.split(" ").length < 4 ? "" : `:~:text=${coded.join(",")}`;
 }
 

@@ -279,6 +279,16 @@ def test_the_place_itself_comes_first_and_enter_leads_to_it(opened):
     assert missed == {}
 
 
+def test_a_sentence_is_marked_to_the_last_of_its_parts_that_ends_in_words(opened):
+    page, field = opened()
+    ask(field, "why divide by sqrt d")
+    row = page.locator(f"{DIALOG} [aria-selected=true]")
+    assert row.evaluate("(row) => row.href.split('text=')[1].split(',').map(decodeURIComponent)") == [
+        "So a typical score, its standard deviation, has",
+        "the coins cancel",
+    ]
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_enter_leads_to_the_sentence_that_was_found(opened, width):
     for question, topic in {
