@@ -456,9 +456,9 @@ export default figure({
      * @param {Record<string, any>} at
      */
     function editor(name, i, j, at) {
-      const input = h("input", { ...at, type: "text" }); // no keypad of digits: a phone's has no minus
+      // No keypad of digits: a phone's has no minus. What is typed takes the place of what stands there.
+      const input = h("input", { ...at, type: "text", on: { focus: () => (choose(i, j, name), requestAnimationFrame(() => input.select())) } });
       const key = EDITABLE[/** @type {keyof typeof EDITABLE} */ (name)];
-      input.addEventListener("focus", () => choose(i, j, name));
       input.addEventListener("change", () => {
         const value = number(input.value);
         input.setAttribute("aria-invalid", String(value === null));

@@ -33,7 +33,8 @@ export default figure({
       part: "scheme",
       value: model.get("scheme"),
       options: SCHEMES.filter((value) => !only || ["none", "rotary"].includes(value)).map((value) => ({ value, text: /** @type {any} */ (NAMES)[value] })),
-      onChange: (value) => set({ scheme: value }),
+      // Who is to drag again begins as written.
+      onChange: (value) => set({ scheme: value, ...(only && { order: model.get("order").map((/** @type {number} */ _, /** @type {number} */ i) => i) }) }),
     });
     const plane = s("svg", {
       role: "group",

@@ -79,7 +79,9 @@ CROSSED = """(figure) => {
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_what_the_dot_is_called_does_not_lie_on_the_edge_and_rows_of_offsets_run_onward(site, page_file, width):
+def test_what_the_dot_is_called_does_not_lie_on_the_edge_and_rows_of_offsets_run_onward(
+    site, page_file, width
+):
     found = figure(site.open(page_file, width=width), "design")
     counted(found)
     assert "%" in found.locator('[data-part="now"] ~ text').text_content()

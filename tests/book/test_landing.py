@@ -395,8 +395,7 @@ def test_whether_an_arrow_turns_is_asked_and_answered_at_the_arrows_and_nothing_
             "The move changed all 4 arrows clearly.",
         ),
     ):
-        choose(part, "scheme", scheme)
-        part.locator('[data-part="restore"]').click()
+        choose(part, "scheme", scheme)  # who is to drag again begins as written
         assert verdict.inner_text() == asked
         part.locator('[data-part="handle"][data-which="0"]').press("End")
         assert verdict.inner_text() == said

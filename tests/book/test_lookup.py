@@ -245,7 +245,7 @@ def test_beyond_a_word_there_is_more_to_get_and_a_hand_gets_there(site, word):
     x, y = NEARER[NAMES.index(word)]
     middle(plane)  # in the window, whole
     box = plane.bounding_box()
-    share = part.locator('[data-part="share"]').nth(NAMES.index(word))
+    share = part.locator('[data-part="share"]').nth(NAMES.index(word))  # hidden here, and kept
     shares = []
     for far in (1, 1.5, 2.4 / max(abs(x), abs(y))):  # at its point, beyond it, and at the edge
         to = [box["x"] + box["width"] * (180 + 62.5 * far * x) / 360]
@@ -264,21 +264,36 @@ def test_a_drag_that_misses_its_handle_selects_no_name(site):
     assert part.page.evaluate("getSelection().toString()") == ""
 
 
-@pytest.mark.parametrize(
-    ("page", "query", "values"), [("chapters/five_minutes", (-1.3, 0.4), NEARER), (PAGE, (1.0, 0.5), VALUES)]
-)
-def test_on_a_phone_shares_stand_beside_the_names(site, page, query, values):
-    part = figure(site.open(page, width=320), "lookup")
+def test_on_a_phone_shares_stand_beside_the_names(site):
+    part = figure(site.open(PAGE, width=320), "lookup")
     assert part.locator('[data-part="bars"]').is_hidden()
     shares = part.locator('[data-part="share"]')
     assert all(share.is_visible() for share in shares.all())
+    assert_names_are_tall(part)
+    shown = list(map(float, shares.all_text_contents()))
+    assert shown == pytest.approx(lookup(query=(1.0, 0.5), values=VALUES).numbers()[1].tolist(), abs=0.006)
+    assert part.page.evaluate(SIDEWAYS) == []
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_phone_bars_stand_under_a_plane_that_is_alone(site, width):
+    """There one drags the query onto a word: it would cover what stands at its name."""
+    part = figure(site.open("chapters/five_minutes", width=width), "lookup")
+    drawn, beside = (part.locator(f'[data-part="{name}"]').bounding_box() for name in ("plane", "bars"))
+    assert drawn["y"] + drawn["height"] <= beside["y"] + 1
+    assert not any(share.is_visible() for share in part.locator('[data-part="share"]').all())
+    shown = [(name, text) for name, text, *_ in part.evaluate(BARS)]
+    weights = lookup(query=(-1.3, 0.4), values=NEARER).numbers()[1].tolist()
+    assert shown == [(name, f"{weight:.2f}") for name, weight in zip(NAMES, weights, strict=True)]
+    assert_names_are_tall(part)
+    assert part.page.evaluate(SIDEWAYS) == []
+
+
+def assert_names_are_tall(part):
     sizes = part.locator('[data-part="plane"] text').evaluate_all(
         "all => all.map((one) => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a)"
     )
     assert min(sizes) >= 11.5
-    shown = list(map(float, shares.all_text_contents()))
-    assert shown == pytest.approx(lookup(query=query, values=values).numbers()[1].tolist(), abs=0.006)
-    assert part.page.evaluate(SIDEWAYS) == []
 
 
 def test_names_stay_readable_over_lines(part):

@@ -128,7 +128,9 @@ def test_the_first_gesture_is_ringed_until_it_is_made_and_a_row_s_name_nudges_it
 def test_on_a_phone_how_far_rows_moved_takes_the_width_that_is_left(site, bench):
     part = figure(site.figures(bench, width=390), "masks")
     choose(part, "nudged", 5)
-    gauge, slider = (part.locator(one).last.bounding_box() for one in (".attnlab-gauge", '[data-part="nudge"]'))
+    gauge, slider = (
+        part.locator(one).last.bounding_box() for one in (".attnlab-gauge", '[data-part="nudge"]')
+    )
     assert gauge["width"] > 55
     assert gauge["x"] + gauge["width"] <= slider["x"] + slider["width"]
 
