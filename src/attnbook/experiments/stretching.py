@@ -1,9 +1,9 @@
 """Read longer texts than in training: rotary positions stretched after the fact, and why they must be.
 
 The task needs distance: a text is one block of words, over and over, and the model says the next word. Two
-causal layers can do it: one tells each word what stands before it, the other finds the place where the same
-word stood a block ago. The first needs the distance 1 exactly; the second must reach a block back, farther
-in a longer text.
+causal layers can do it: one notes at each place what stands before it, the other finds, a block ago, the
+place that noted the present word, and says the word there. The first needs the distance 1 exactly; the
+second must reach a block back, farther in a longer text.
 """
 
 from __future__ import annotations
