@@ -116,6 +116,7 @@ ASKED = {
     "transformer block": ("The Transformer",),
     "translation": ("before transformers", "cross-attention"),
     "vanishing gradient": ("saturation", "gradient"),
+    "Vaswani": ("The Transformer",),
     "vLLM": ("serving many texts",),
     "which word comes first": ("A set has no order",),
     "word embedding": ("embedding",),
@@ -130,13 +131,21 @@ GREEK = (
     *("alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda"),
     *("mu", "pi", "rho", "sigma", "tau", "phi", "omega"),
 )
+LEARNED = ("attention weights", "matrices", "parameters", "weights")
+"""What training sets, as readers call it."""
 ALONE = {
     "attention": "The idea in five minutes",
     **dict.fromkeys(("BERT vs GPT", "GPT vs BERT"), "What do we run?"),
     **dict.fromkeys([*ROOTS, *(f"divide by {root}" for root in ROOTS)], "By hand: coins"),
-    "GPT": "A layer, and torch’s",
-    **dict.fromkeys(("chat GPT", "ChatGPT"), "The Transformer"),
+    **dict.fromkeys(("chat GPT", "ChatGPT"), ("The idea in five minutes", "The Transformer")),
     "class": "For teachers",
+    **dict.fromkeys(("context length", "context size", "context window"), "extrapolation"),
+    "GPT": ("language model", "A layer, and torch’s"),
+    "long text": LENGTH[0],
     **dict.fromkeys(GREEK, "Letters of one chapter"),
+    **{term[0]: (term, "Shapes") for term in ("query", "key", "value")},
+    **dict.fromkeys(("tokenization", "tokenize", "tokenizer"), "subword"),
+    **{f"{which} {how}": "Train it" for which in LEARNED for how in ("learned", "trained")},
 }
-"""Where who asks just this is led, by a whole title: of a letter, to what it stands for."""
+"""Where who asks just this is led, by a whole title or several, or by a term of the glossary: of a letter, to
+what it stands for."""

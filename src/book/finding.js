@@ -4,8 +4,8 @@ import { findable, likeness, parts, places, slip, stem, telling } from "./words.
 
 /**
  * What the book's build writes: pages with their sections (anchor, heading, text, what is stressed, words of which no excerpt is made),
- * names of one thing, what to look for besides what readers ask, where who asks nothing else is led, and sources (address, title, authors and year, the section that tells most of it).
- * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]>, alone?: Record<string, string>, sources?: string[][] }} Given
+ * names of one thing, what to look for besides what readers ask, where who asks nothing else is led (titles, or a term), and sources (address, title, authors and year, the section that tells most of it).
+ * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]>, alone?: Record<string, string | string[]>, sources?: string[][] }} Given
  * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string, called: string }} Section
  * @typedef {{ stems: string[], weight: number, changed?: string, other?: boolean, meant?: boolean, title?: boolean, name?: string }} Reading `other`: another name; `meant`: one that says the same; `title`: a section's
  * @typedef {Reading & { from: number, until: number }} Way
@@ -56,6 +56,8 @@ const APART = /(?:\bdifference between (.+) (?:and|vs\.?)|^(.+) (?:differ|differ
 const CALLED = 3;
 /** So many words of a title name a source: fewer, such as *linear attention*, name the thing. */
 const NAMING = 3;
+/** What may stand behind an author’s name. */
+const DATED = /(?: et al\b\.?)?,?(?: \(?\d{4}\)?)?\s*$/i;
 /** Less is a guess at what is being written. */
 const SURE = 0.5;
 const FORMS = / \(| or |\)/;
@@ -78,9 +80,9 @@ export class Book {
     this.stems = new Set();
     /** @type {Map<string, Reading[]>} what else a phrase may be called */
     this.called = new Map();
-    /** Where who asks just this is led. @type {Map<string, string>} */
+    /** Where who asks just this is led. @type {Map<string, string[]>} */
     this.alone = new Map();
-    /** @type {{ title: string, entry: Section, told: Section | undefined }[]} what the bibliography lists, and what tells of it */
+    /** @type {{ title: string, names: string[], entry: Section, told: Section | undefined }[]} what the bibliography lists, the oldest first, and what tells of it */
     this.sources = [];
     this.index = new MiniSearch({
       fields: FIELDS,
@@ -135,11 +137,11 @@ export class Book {
     this.stems = new Set([...this.vocabulary.keys()].map(stem));
     for (const names of same) for (const name of names) this.#call(name, names.filter((other) => other !== name), 0.9, true);
     for (const [name, others] of Object.entries(asked)) this.#call(name, others, 0.7);
-    this.alone = new Map(Object.entries(alone).map(([name, title]) => [key(name), written(title)]));
+    this.alone = new Map(Object.entries(alone).map(([name, titles]) => [key(name), [titles].flat()]));
     const listed = pages.find(([address]) => address === sources[0]?.[0].split("#")[0])?.[1] ?? "";
-    this.sources = sources.map(([at, title, text, told]) => {
+    this.sources = [...sources].sort((a, b) => year(a[2]) - year(b[2])).map(([at, title, text, told]) => {
       const entry = /** @type {Section} */ ({ at, page: listed, title, text, stressed: "", unread: "", kind: "source", weight: 0, said: "", within: "", called: "" });
-      return { title: written(title), entry, told: this.sections.get(told) };
+      return { title: written(title), names: text.replace(/(?: et al\.)?, \d*\.$/, "").split(" and ").map(written), entry, told: this.sections.get(told) };
     });
     this.glossary = pages.find(([, , kind]) => kind === "glossary")?.[0] ?? "";
     for (const section of this.sections.values()) {
@@ -203,7 +205,9 @@ export class Book {
     const lost = unknown.length < asked.length ? unknown : [];
     const exact = asked.flatMap((word, at) => (lost.includes(word) ? [] : (read[at][0]?.stems.join(" ") ?? stem(word)))).join(" ");
     // *Multi head* is short for multi-head attention.
-    const term = this.terms.get(exact) ?? this.terms.get(`${exact} ${stem("attention")}`);
+    const alone = this.alone.get(exact) ?? [];
+    const led = alone.flatMap((name) => this.terms.get(key(name)) ?? [])[0];
+    const term = led ?? this.terms.get(exact) ?? this.terms.get(`${exact} ${stem("attention")}`);
     const meaning = term ?? (this.called.get(exact) ?? []).map(({ stems }) => this.terms.get(stems.join(" "))).find(Boolean);
     const sides = question.match(APART)?.slice(1).map((one) => key(one ?? "")) ?? [];
     const apart = sides.flatMap((one) => this.terms.get(one) ?? []);
@@ -233,11 +237,13 @@ export class Book {
     const times = new Map();
     // What is called just so comes first, and so does what is meant by another name; of a term, its definition does.
     const others = (this.called.get(exact) ?? []).map(({ stems }) => stems.join(" "));
-    const cited = this.sources.filter((source) => title.split(" ").length > NAMING && source.title.startsWith(title));
     const bare = this.terms.has(exact);
+    const whose = bare ? "" : written(question.replace(DATED, ""));
+    const when = question.match(/\d{4}/)?.[0] ?? "";
+    const cited = this.sources.filter((source) => (source.names.includes(whose) && source.entry.text.includes(when)) || (title.split(" ").length > NAMING && source.title.startsWith(title)));
     const named = [title, written(asked.join(" ")), ...(bare ? [] : [exact]), ...others].flatMap((name) => this.titled.get(name) ?? []);
     const called = [...cited.map(({ entry }) => entry), ...named.filter(({ kind }) => !bare || kind === "chapter"), ...cited.flatMap(({ told }) => told ?? [])];
-    const first = [...(this.titled.get(this.alone.get(exact) ?? "") ?? []), ...called];
+    const first = [...alone.flatMap((name) => this.titled.get(written(name)) ?? []), ...called];
     // Of two things asked apart, the best place may tell of one alone.
     const beside = sides.flatMap((one) => this.titled.get(one) ?? []);
     const fair = near.filter(({ section: { page }, score }) => score && times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
@@ -268,7 +274,7 @@ export class Book {
       cut: fair.length > MOST,
       whole: cited.length > 0 || (first.length > 0 && !lost.length) || Boolean(fair[0]?.whole),
       meanings,
-      defined: (apart.length > 1 && !first.length) || (meaning !== undefined && (DEFINE.test(question) || (meaning === term && !called.length))),
+      defined: (apart.length > 1 && !first.length) || (meaning !== undefined && (DEFINE.test(question) || (meaning === term && (led !== undefined || !called.length)))),
       read: changed,
       lost,
       stems,
@@ -388,6 +394,9 @@ export class Book {
 
 /** @param {string} phrase */
 const key = (phrase) => telling(phrase).map(stem).join(" ");
+
+/** The year of a source, from its authors and year. @param {string} text */
+const year = (text) => Number(text.match(/\d+(?=\.$)/)?.[0] ?? 0);
 
 /** What a chapter is called by its number. @param {string} title */
 const numbered = (title) => (title.match(/^\d+(?= )/) ?? []).flatMap((number) => [...new Set([number, `${Number(number)}`])].map((one) => written(`chapter ${one}`)));

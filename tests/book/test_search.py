@@ -22,7 +22,7 @@ ASKED = {
     "attention sink": (AMONG, "todays_models real_model sparse_attention"),
     "KV cache": (AMONG, "decoding"),
     "rotary embedding RoPE": (AMONG, "positional_encoding"),
-    "Bahdanau": (FIRST, "before_transformers"),
+    "Bahdanau": (FIRST, "chapters/references"),
     "how do I sample with top-p": (FIRST, "decoding"),
     "linear attention": (FIRST, "linear_attention"),
     "induction heads": (AMONG, "real_model"),
@@ -72,10 +72,12 @@ ASKED = {
     "train a model": (FIRST, "chapters/playground"),
     "how to train": (FIRST, "chapters/playground"),
     "how do I train a model": (FIRST, "chapters/playground"),
-    "gpt": (FIRST, "transformer"),
+    "gpt": (FIRST, "chapters/glossary"),
     "llm": (FIRST, "real_model"),
-    "context window": (FIRST, "positional_encoding"),
-    "context length": (FIRST, "positional_encoding"),
+    "context window": (FIRST, "chapters/glossary"),
+    "context length": (FIRST, "chapters/glossary"),
+    "how are the weights learned": (FIRST, "chapters/playground"),
+    "how is attention trained": (FIRST, "chapters/playground"),
     "long documents": (FIRST, "positional_encoding"),
     "why multiple heads": (FIRST, "multi_head"),
     "transformer": (FIRST, "transformer"),
@@ -129,6 +131,7 @@ ASKED = {
     "who invented the transformer": (FIRST, "transformer chapters/references"),
     "nan loss": (FIRST, "masking"),
     "long context": (FIRST, "positional_encoding"),
+    "long text": (FIRST, "positional_encoding"),
     "rnn vs transformer": (AMONG, "transformer"),
     "can I use this in my class": (FIRST, "chapters/teachers"),
     "attnbook.drawings.history": (FIRST, "chapters/api/experiments"),
@@ -173,13 +176,23 @@ PLACED = {
         for root in ("√d", "√d_k", "sqrt(d_k)", "why divide by sqrt(d)", "why divide by root dk")
     },
     "d_k": (FIRST, "queries_keys_values#in-loops-then-in-matrices"),
-    "chatgpt": (FIRST, "transformer"),
-    "gpt": (FIRST, "transformer#a-layer-and-torch-s"),
+    "chatgpt": (FIRST, "chapters/five_minutes"),
+    "gpt": (FIRST, "glossary#term-language-model"),
+    # Asked alone: a letter, a name that the book has for something else.
+    "Q": (FIRST, "glossary#term-query"),
+    "K": (FIRST, "glossary#term-key"),
+    "V": (FIRST, "glossary#term-value"),
+    "top k": (FIRST, "glossary#term-top-k"),
+    "tokenizer": (FIRST, "glossary#term-subword-BPE"),
+    "tokenization": (FIRST, "glossary#term-subword-BPE"),
+    "context window": (FIRST, "glossary#term-extrapolation"),
+    "context length": (FIRST, "glossary#term-extrapolation"),
+    "how are the weights learned": (FIRST, "chapters/playground#train-it"),
     "multi head": (FIRST, "glossary#term-multi-head-attention"),
     "softmax formula": (FIRST, "glossary#term-softmax"),
     "formula of softmax": (FIRST, "glossary#term-softmax"),
     "self attention vs cross attention": (FIRST, "glossary#term-self-attention"),
-    "how does ChatGPT work": (FIRST, "transformer"),
+    "how does ChatGPT work": (FIRST, "chapters/five_minutes"),
     "backprop": (FIRST, "softmax_saturation#what-passes-back"),
     "backpropagation": (FIRST, "softmax_saturation#what-passes-back"),
     "nan": (FIRST, "masking#the-row-with-nothing-to-see"),
@@ -426,6 +439,21 @@ def test_the_title_of_a_source_leads_to_its_entry_and_to_what_tells_of_it(opened
         assert title.lower() in entry["text"].lower()
         assert whose in entry["text"]
         assert topic is None or told["page"] == f"{page_of(topic)}.html", title
+    # So does an author's name, to all that is listed, the oldest first.
+    for name, (title, whose, topic) in {
+        "vaswani": ("Attention Is All You Need", "Vaswani et al., 2017.", "transformer"),
+        "Vaswani et al. (2017)": ("Attention Is All You Need", "Vaswani et al., 2017.", None),
+        "bahdanau": ("Neural Machine Translation", "Bahdanau et al., 2015.", "before_transformers"),
+        "press": ("Train Short, Test Long", "Press et al., 2022.", "positional_encoding"),
+        "dao": ("FlashAttention: Fast", "Dao et al., 2022.", None),
+    }.items():
+        ask(field, name)
+        entry, told, *_ = places(page, DIALOG)
+        assert entry["page"] == "chapters/references.html"
+        assert title in entry["text"], name
+        assert whose in entry["text"], name
+        assert topic is None or told["page"] == f"{page_of(topic)}.html", name
+    assert "FlashAttention-2" in told["text"]
     ask(field, "attention is all you need")
     page.keyboard.press("Enter")
     page.wait_for_url("**/chapters/references.html#*")
@@ -450,7 +478,16 @@ def test_both_of_what_is_asked_apart_are_there_and_a_word_that_is_nowhere_is_tol
     two = [f"{page_of(topic)}.html" for topic in ("before_transformers", "transformer")]
     assert [place["page"] for place in places(page, DIALOG)[:2]] == two
     ask(field, "gpt")
-    assert "GPT" in places(page, DIALOG)[0]["marked"]
+    entry, place, *_ = places(page, DIALOG)
+    assert "GPT is one" in entry["text"]
+    assert "GPT" in place["marked"]
+    # Each entry says what it is first for.
+    for question in ("context window", "context length"):
+        ask(field, question)
+        assert question in places(page, DIALOG)[0]["text"]
+    ask(field, "ChatGPT")
+    led = [place["page"] for place in places(page, DIALOG) if place["page"] != "chapters/glossary.html"]
+    assert led[:2] == ["chapters/five_minutes.html", f"{page_of('transformer')}.html"]
     ask(field, "difference between flash attention and a zebra")
     assert "(nowhere in the book: “zebra”)" in says(page, DIALOG)
     assert page.locator(f"{DIALOG} .attn-meaning .attn-what").inner_text() == "FlashAttention"

@@ -26,8 +26,12 @@ const GIVEN = {
   ],
   same: [["grouped-query attention", "GQA"]],
   asked: { quadratic: ["all pairs"], "a slow thing": ["tiles"], GQA: ["Fewer keys and values"], hidden: ["Masking"] },
-  alone: { "α": "What all pairs buy" },
-  sources: [["refs.html#id1", "Tiles of attention for all of us", "Doe, 2020.", "13.html#tiles"]],
+  alone: { "α": "What all pairs buy", F: ["FlashAttention", "What all pairs buy"] },
+  sources: [
+    ["refs.html#id1", "Tiles of attention for all of us", "Doe, 2020.", "13.html#tiles"],
+    ["refs.html#id2", "Pairs", "Doe et al., 2017.", "13.html#pairs"],
+    ["refs.html#id3", "Rows", "Roe and Mask, 2019.", "06.html#rows"],
+  ],
 };
 const BOOK = Book.of(GIVEN);
 /** An answer to single words, each as rare as the other. @param {string[]} words */
@@ -136,6 +140,21 @@ test("what is called just so comes first, by its own name or another, and a sour
   assert.deepEqual(found("tiles of attention for all of us").slice(0, 2), ["refs.html#id1", "13.html#tiles"]);
   assert.deepEqual(found("Tiles of attention for").slice(0, 2), ["refs.html#id1", "13.html#tiles"]);
   assert.notEqual(first("tiles of"), "refs.html#id1", "a thing, not a title");
+});
+
+test("a letter asked alone leads to a term, and to what else it is led", () => {
+  const { meanings, defined, found } = BOOK.ask("F");
+  assert.deepEqual([meanings.map(({ at }) => at), defined, found[0].at], [["glossary.html#term-Flash"], true, "13.html#pairs"]);
+  assert.deepEqual(BOOK.ask("F tiles").meanings, []);
+});
+
+test("an author’s name leads to what the bibliography lists, the oldest first, and to what tells of it", () => {
+  const found = (/** @type {string} */ question) => BOOK.ask(question).found.map(({ at }) => at);
+  for (const question of ["doe", "Doe et al"])
+    assert.deepEqual(found(question).slice(0, 4), ["refs.html#id2", "refs.html#id1", "13.html#pairs", "13.html#tiles"], question);
+  for (const [question, at] of [["Doe et al., 2017", "id2"], ["doe (2020)", "id1"], ["roe", "id3"]]) assert.equal(first(question), `refs.html#${at}`, question);
+  assert.equal(first("mask"), "refs.html#id3", "the second of two");
+  assert.ok(!found("doe tiles").some((at) => at.startsWith("refs")), "a name alone");
 });
 
 test("what was read otherwise is told, and so is what was not found", () => {
