@@ -19,7 +19,7 @@ const FIRST = 10;
 /** @type {Record<string, string>} */
 const NAMES = { inside: "Read in", layers: "Layers", heads: "Heads", cache: "Cache", "in all": "In all", window: "Window", positions: "Positions", "made for": "Longest text" };
 
-/** Of a layer: where its parts begin and how tall they are, and whether they are empty. As in the figure of chapter 16. @type {Record<string, [[number, number][], boolean?]>} */
+/** Of a layer: where its parts begin and how tall they are, and whether they are empty. As in the figure of the chapter on models of today. @type {Record<string, [[number, number][], boolean?]>} */
 const LOOKS = { full: [[[0, 24]]], window: [[[13, 11]]], block: [[[13, 10]], true], selected: [[[0, 6], [9, 6], [18, 6]]], linear: [[[1, 22]], true], convolution: [[[19, 5]]], shared: [[[7, 10]], true], none: [[[22, 2]]] };
 const WIDE = 480;
 
