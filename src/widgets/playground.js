@@ -341,7 +341,7 @@ export default figure({
         sight.replaceChildren(...heads.all.map(({ svg }) => svg));
         sight.classList.toggle("is-pair", pair);
         pick(one ? sizes.find(({ all }) => all === many) : undefined);
-        legend.textContent = many ? "Each row: where its word looks, and its tag (✗: wrong)" : "At the end of a row, the tag of its word (✗: wrong)";
+        legend.textContent = many ? "Rows: where a word looks, and its tag (✗: wrong)" : "At the end of a row, the tag of its word (✗: wrong)";
       }
       heads.all.forEach(({ svg, show }, i) => {
         const tags = passes[i].tags.map((tag, j) => written(tag, best[j]));
