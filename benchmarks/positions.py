@@ -78,14 +78,11 @@ def main() -> None:
     torch.set_num_threads(1)
     results.begin()
     by_letters, by_words = letters_sweep(chosen.seeds), streams_sweep(chosen.seeds)
-    short, *longer = map(str, letters.LENGTHS)
-    first, *later = map(stretch, range(TIMES))
+    stretches = [stretch(at) for at in range(TIMES)]
     sweeps = {
-        "letters": by_letters.pick({key: key for key in (short, *longer)}),
-        "letters, far keys hidden": by_letters.pick({short: short} | near(longer)),
+        **both_ways("letters", by_letters, [str(n) for n in letters.LENGTHS]),
         "learned positions by their first spread": spreads_sweep(chosen.seeds).pick({}),
-        "streams": by_words.pick({key: key for key in (first, *later)}),
-        "streams, far keys hidden": by_words.pick({first: first} | near(later)),
+        **both_ways("streams", by_words, stretches),
     }
     numbers = {
         "letters": {"trained": letters.TRAINED, "tested": letters.LENGTHS, "steps": letters.STEPS},
@@ -93,7 +90,7 @@ def main() -> None:
         "model": MODEL,
         "training": TRAINING,
         "bias rate": BIAS_RATE,
-        "relative bias by the rate of all": by_rate(by_words[SLOW], [first, *later]),
+        "relative bias by the rate of all": by_rate(by_words[SLOW], stretches),
         "sweeps": sweeps,
     }
     results.store("positions", numbers, command="python benchmarks/positions.py", seeds=chosen.seeds)
@@ -108,9 +105,13 @@ def by_rate(row: Row, names: list[str]) -> dict[str, list[float]]:
     }
 
 
-def near(names: list[str]) -> dict[str, str]:
-    """Say which number to show under each name when far keys are hidden."""
-    return {f"{name} near": name for name in names}
+def both_ways(title: str, found: Comparison, names: list[str]) -> dict[str, Comparison]:
+    """Pick these numbers, the first as long as training, with all keys and with far ones hidden."""
+    first, *later = names
+    return {
+        title: found.pick({name: name for name in names}),
+        f"{title}, far keys hidden": found.pick({first: first} | {f"{name} near": name for name in later}),
+    }
 
 
 def letters_sweep(seeds: list[int]) -> Comparison:

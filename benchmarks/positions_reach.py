@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import partial
 
 import torch
-from positions import KEPT, SCOUT, SEEDS, SETTINGS, TIMES, TRAINED, near, stretch, tag_streams
+from positions import KEPT, SCOUT, SEEDS, SETTINGS, TIMES, TRAINED, both_ways, stretch, tag_streams
 
 from attnbook import results
 from attnbook.experiments import around, sweep
@@ -34,13 +34,10 @@ def main() -> None:
         cache=KEPT / "positions-reach.json",
         settings=SETTINGS | {"reach": REACH},
     )
-    first, *later = map(stretch, range(TIMES))
-    sweeps = {
-        "streams": found.pick({key: key for key in (first, *later)}),
-        "streams, far keys hidden": found.pick({first: first} | near(later)),
-    }
+    stretches = [stretch(at) for at in range(TIMES)]
+    sweeps = both_ways("streams", found, stretches)
     for title, part in sweeps.items():
-        print(title, {name: row.extra(later[-1]) for name, row in part.rows.items()})
+        print(title, {name: row.extra(stretches[-1]) for name, row in part.rows.items()})
     command = "python benchmarks/positions_reach.py"
     results.store("positions-reach", {"sweeps": sweeps}, command=command, seeds=SEEDS)
 

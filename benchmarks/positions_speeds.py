@@ -10,7 +10,7 @@ rate; ten train at the best. Each trained model is read twice, with all keys and
 from __future__ import annotations
 
 import torch
-from positions import KEPT, LEVEL, SCOUT, near
+from positions import KEPT, LEVEL, SCOUT, both_ways
 
 from attnbook import results
 from attnbook.experiments import around, letters, sweep
@@ -39,13 +39,10 @@ def main() -> None:
         measure="right at 16",
         cache=KEPT / "positions-speeds.json",
     )
-    short, *longer = map(str, letters.LENGTHS)
-    sweeps = {
-        "letters": found.pick({key: key for key in (short, *longer)}),
-        "letters, far keys hidden": found.pick({short: short} | near(longer)),
-    }
+    lengths = [str(n) for n in letters.LENGTHS]
+    sweeps = both_ways("letters", found, lengths)
     for title, part in sweeps.items():
-        print(title, {name: row.extra(longer[-1]) for name, row in part.rows.items()})
+        print(title, {name: row.extra(lengths[-1]) for name, row in part.rows.items()})
     command = "python benchmarks/positions_speeds.py"
     results.store("positions-speeds", {"sweeps": sweeps}, command=command, seeds=SEEDS)
 
