@@ -28,13 +28,14 @@ export default figure({
   keys: ["scheme", "order"],
   setup({ model, body, say, set, signal }) {
     const only = Boolean(model.get("only"));
+    const asWritten = () => ({ order: range(model.get("order").length) });
     const schemes = choices({
       label: "Positions",
       part: "scheme",
       value: model.get("scheme"),
       options: SCHEMES.filter((value) => !only || ["none", "rotary"].includes(value)).map((value) => ({ value, text: /** @type {any} */ (NAMES)[value] })),
       // Who is to drag again begins as written.
-      onChange: (value) => set({ scheme: value, ...(only && { order: model.get("order").map((/** @type {number} */ _, /** @type {number} */ i) => i) }) }),
+      onChange: (value) => set({ scheme: value, ...(only && asWritten()) }),
     });
     const plane = s("svg", {
       role: "group",
@@ -52,7 +53,7 @@ export default figure({
       h("div", { class: "attnlab-row" },
         verdict,
         button("Shuffle", "shuffle", () => set({ order: shuffled(model.get("order"), model.get("tokens")) })),
-        button("As written", "restore", () => set({ order: range(model.get("order").length) })),
+        button("As written", "restore", () => set(asWritten())),
       ),
       labelled("Positions", schemes),
       only ? "" : h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
