@@ -51,7 +51,7 @@ export default figure({
       const wide = room();
       const beside = wide >= 520;
       const big = beside ? BIG : 64;
-      const plot = beside ? 96 : 84;
+      const plot = beside ? 112 : 104;
       const left = beside ? 2 * big + 46 : 26; // of the line
       const right = wide - 12;
       const top = beside ? 0 : 2 * big + 26;
@@ -146,15 +146,15 @@ export default figure({
 
     /** @typedef {ReturnType<typeof read>} State */
     /** @typedef {State & { given: import("./math/rope.js").Given }} Drawn */
-    /** One scale of scores and of arrows wherever query and key stand: nothing jumps but what changed. */
+    /** One scale of scores and, in a scheme, of arrows wherever query and key stand: nothing jumps but what changed. */
     let [low, high, longest] = [0, 1, 1];
     /** @type {Record<string, number[]>} */
     const measured = {};
-    /** @param {State["given"]} given @returns {number[]} the three */
-    const measure = (given) =>
+    /** @param {State["given"]} given @returns {number[]} the lowest score, the highest, and the longest arrow where it is turned */
+    const measure = ({ scheme, ...given }) =>
       (measured[JSON.stringify(given)] ??= [
-        ...ends(given),
-        Math.max(...[given.q, given.k].flatMap((v) => range(0, v.length / 2 - 1).map((i) => Math.hypot(v[2 * i], v[2 * i + 1])))) * 1.2 + (given.scheme === "rotary" ? 0 : 1),
+        ...ends({ ...given, scheme }),
+        Math.max(...[given.q, given.k].flatMap((v) => range(0, v.length / 2 - 1).map((i) => Math.hypot(v[2 * i], v[2 * i + 1])))) * 1.2,
       ]);
 
     /** How far the drawing is on its way from turned to added. @type {number | undefined} */
@@ -166,14 +166,14 @@ export default figure({
       cancelAnimationFrame(frame);
       const goal = now.given.scheme === "rotary" ? 0 : 1;
       const from = added === undefined || calm() ? goal : added;
-      const [turned, moved] = SCHEMES.map((scheme) => measure({ ...now.given, scheme }));
+      const [lowest, highest, turned] = measure(now.given);
       let began = 0;
       const go = () => {
         const time = performance.now();
         began ||= time; // the first drawing is still the old one, however long it took to measure
         const left = Math.max(1 - (time - began) / 350, 0) ** 2;
         const at = (added = goal + (from - goal) * left);
-        [low, high, longest] = turned.map((x, i) => x + (moved[i] - x) * at);
+        [low, high, longest] = [lowest, highest, turned + at]; // what is added has length 1
         draw({ ...now, given: { ...now.given, added: at } });
         if (left && from !== goal) frame = requestAnimationFrame(go);
       };

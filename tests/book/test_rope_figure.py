@@ -138,11 +138,18 @@ def test_one_scheme_goes_over_to_the_other(part, motion):
 
 
 def test_heights_on_the_curve_are_scores_and_axes_stay(part):
-    """Two ticks give the scale; it stays wherever query and key go."""
-    for which, key in (("query", "Home"), ("key", "End"), ("query", "End"), ("key", "Home")):
+    """Two ticks give the scale; it stays wherever query and key go, and under the other scheme, to compare them by eye."""
+    scales = set()
+    for scheme, which, key in (
+        ("rotary", "query", "Home"),
+        ("rotary", "key", "End"),
+        ("sinusoidal", "query", "End"),
+        ("sinusoidal", "key", "Home"),
+    ):
+        choose(part, "scheme", scheme)
         handle(part, which).press(key)
         m, n = state(part)
-        expected = RopeDial(m=m, n=n)
+        expected = RopeDial(scheme, m=m, n=n)
         ticks = {
             words: box
             for words, box in part.locator('[data-part="plane"] text').evaluate_all(
@@ -150,6 +157,7 @@ def test_heights_on_the_curve_are_scores_and_axes_stay(part):
                 ".map(e => [e.textContent, e.getAttribute('y') - 4])"
             )
         }
+        scales.add((ticks["−1"], ticks["0"], ticks["5"]))
         shown = (ticks["0"] - heights(part)[::4]) / (ticks["0"] - ticks["1"])
         assert torch.allclose(shown.double(), expected.curve, atol=0.01)
         point = part.locator('[data-part="point"]')
@@ -157,7 +165,8 @@ def test_heights_on_the_curve_are_scores_and_axes_stay(part):
             shown[n].item(), abs=0.011
         )
         assert float(point.get_attribute("cy")) == pytest.approx(heights(part)[4 * n].item(), abs=0.06)
-    assert_shown(part, RopeDial(m=31, n=0))
+    assert len(scales) == 1
+    assert_shown(part, RopeDial("sinusoidal", m=31, n=0))
 
 
 def test_keys_move_both_until_one_meets_an_end(part):

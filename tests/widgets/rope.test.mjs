@@ -30,9 +30,10 @@ test("RoPE: the pair moves and every angle and the score stay; sinusoids: they d
   }
 });
 
-test("the scale holds every score and every part", () => {
+test("one scale holds every score and every part, turned or added", () => {
   for (const { given } of cases) {
     const [low, high] = ends(given);
+    for (const scheme of SCHEMES) assert.deepEqual(ends({ ...given, scheme }), [low, high]); // one, to compare them by eye
     for (const m of all) {
       for (const n of all) {
         const { pairs, score } = pairsOf(given, m, n);

@@ -47,14 +47,15 @@ export function pairsOf(given, m, n) {
 export const speeds = ({ q, base }) => Array.from({ length: q.length / 2 }, (_, i) => base ** ((-2 * i) / q.length));
 
 /**
- * The lowest and the highest of all scores and parts, wherever query and key stand.
+ * The lowest and the highest of all scores and parts, wherever query and key stand, turned or added: both are drawn on one scale.
  * @param {Given} given
  */
 export function ends(given) {
   const all = [0];
-  for (let m = 0; m <= LAST; m++) {
-    for (let n = 0; n <= LAST; n++) {
-      const { pairs, score } = pairsOf(given, m, n);
+  const places = Array.from({ length: (LAST + 1) ** 2 }, (_, i) => [Math.floor(i / (LAST + 1)), i % (LAST + 1)]);
+  for (const scheme of SCHEMES) {
+    for (const [m, n] of places) {
+      const { pairs, score } = pairsOf({ ...given, scheme }, m, n);
       all.push(score, ...pairs.map(({ part }) => part));
     }
   }
