@@ -141,9 +141,11 @@ ALONE = {
     "class": "For teachers",
     **dict.fromkeys(("context length", "context size", "context window"), "extrapolation"),
     "GPT": ("language model", "A layer, and torch’s"),
+    **dict.fromkeys(("hidden_size", "num_attention_heads", "num_hidden_layers"), "Read a configuration"),
     "long text": LENGTH[0],
     **dict.fromkeys(GREEK, "Letters of one chapter"),
     **{term[0]: (term, "Shapes") for term in ("query", "key", "value")},
+    "temperature": "temperature",
     **dict.fromkeys(("tokenization", "tokenize", "tokenizer"), "subword"),
     **{f"{which} {how}": "Train it" for which in LEARNED for how in ("learned", "trained")},
 }

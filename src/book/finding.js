@@ -215,25 +215,8 @@ export class Book {
     // A list of code that has the words answers who asks for code.
     const code = asked.length < 2 || CODE.test(question);
     for (const [at, score] of scores) score.whole &&= code || this.sections.get(at)?.kind !== "reference";
-    const full = [...scores.values()].some(({ whole }) => whole);
-    // Where a place has every word, what has the commonest alone is about something else.
-    const ranked = [...scores].filter(([, { alone }]) => !(full && alone)).map(([at, { score, whole, all }]) => {
-      const section = /** @type {Section} */ (this.sections.get(at));
-      const more = all && TAUGHT.includes(section.kind) ? ALL : 1;
-      return { section, whole, score: meanings.includes(section) ? 0 : score * section.weight * more * (!full && LAST.includes(section.kind) ? LATER : 1) };
-    });
-    ranked.sort((a, b) => b.score - a.score);
-    const near = ranked.slice(0, 60);
-    // More for a place where the words stand side by side, and for one that is called so.
+    const near = this.#rank(question, asked, exact, scores, exactly, meanings);
     const title = written(question);
-    const pairs = exact.split(" ").map((word, at, all) => ` ${word} ${all[at + 1]} `).slice(0, -1);
-    for (const one of near) {
-      if (asked.length > 1 && one.section.said.includes(` ${exact} `)) one.score *= 1.5;
-      else if (pairs.some((pair) => one.section.said.includes(pair))) one.score *= 1.25;
-      if (written(one.section.title) === title) one.score *= 2;
-      if (exactly.has(one.section.at)) one.score *= WORD_FOR_WORD;
-    }
-    near.sort((a, b) => b.score - a.score);
     const times = new Map();
     // What is called just so comes first, and so does what is meant by another name; of a term, its definition does.
     const others = (this.called.get(exact) ?? []).map(({ stems }) => stems.join(" "));
@@ -247,17 +230,7 @@ export class Book {
     // Of two things asked apart, the best place may tell of one alone.
     const beside = sides.flatMap((one) => this.titled.get(one) ?? []);
     const fair = near.filter(({ section: { page }, score }) => score && times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
-    // Of a root, what stands under it isn't marked alone.
-    const root = asked.findIndex((word, at) => ["sqrt", "root"].includes(word) && asked[at + 1]?.length < 3);
-    const under = root < 0 ? [] : ["sqrt", ...asked.slice(root + 1).filter((word) => word.length < 3)];
-    // Marked is what was asked for, and what says the same: not what is looked for besides.
-    const own = ways.filter(({ other, meant }) => !other || meant);
-    const stems = new Set(own.flatMap(({ stems }) => (stems.length === 1 && !under.includes(stems[0]) ? stems : [])));
-    const phrases = [...own.map(({ stems }) => stems).filter(({ length }) => length > 1), ...(root < 0 ? [] : [["sqrt", asked[root + 1][0]]])];
-    const wanted = asked.map((_, at) => {
-      const [own, others] = [true, false].map((is) => ways.filter(({ from, until, other, meant, title }) => from <= at && at < until && !title && (!other || meant === true) === is).map(({ stems }) => stems));
-      return { own, others: others.map((stems) => stems[stems.length - 1]), rare: rarity[at] < COMMON ? 0 : rarity[at] };
-    });
+    const { stems, phrases, wanted } = marked(asked, ways, rarity);
     // Behind those that show why they were found, what doesn't (it has the words in a table) is noise; and so is, anywhere
     // among them, a page that lists what chapters teach, and what lacks one of the words as well.
     const tells = fair.slice(0, MOST).map(({ section: { title, text } }) => places(`${title}. ${text}`, stems, phrases).length > 0);
@@ -281,6 +254,36 @@ export class Book {
       phrases,
       wanted,
     };
+  }
+
+  /**
+   * The places that have the words, the most fitting first, each with how well it fits.
+   * @param {string} question
+   * @param {string[]} asked its words
+   * @param {string} exact their stems
+   * @param {Map<string, { score: number, whole: boolean, alone: boolean, all: boolean }>} scores what each place has of them
+   * @param {Set<string>} exactly where a name of code stands word for word
+   * @param {Section[]} meanings the glossary's entries, which are not ranked
+   */
+  #rank(question, asked, exact, scores, exactly, meanings) {
+    const full = [...scores.values()].some(({ whole }) => whole);
+    // Where a place has every word, what has the commonest alone is about something else.
+    const ranked = [...scores].filter(([, { alone }]) => !(full && alone)).map(([at, { score, whole, all }]) => {
+      const section = /** @type {Section} */ (this.sections.get(at));
+      const more = all && TAUGHT.includes(section.kind) ? ALL : 1;
+      return { section, whole, score: meanings.includes(section) ? 0 : score * section.weight * more * (!full && LAST.includes(section.kind) ? LATER : 1) };
+    });
+    ranked.sort((a, b) => b.score - a.score);
+    const near = ranked.slice(0, 60);
+    // More for a place where the words stand side by side, and for one that is called so.
+    const pairs = exact.split(" ").map((word, at, all) => ` ${word} ${all[at + 1]} `).slice(0, -1);
+    for (const one of near) {
+      if (asked.length > 1 && one.section.said.includes(` ${exact} `)) one.score *= 1.5;
+      else if (pairs.some((pair) => one.section.said.includes(pair))) one.score *= 1.25;
+      if (written(one.section.title) === written(question)) one.score *= 2;
+      if (exactly.has(one.section.at)) one.score *= WORD_FOR_WORD;
+    }
+    return near.sort((a, b) => b.score - a.score);
   }
 
   /**
@@ -390,6 +393,28 @@ export class Book {
   #says(phrase) {
     return [...this.sections.values()].some(({ said }) => said.includes(` ${phrase} `));
   }
+}
+
+/**
+ * What is marked in an excerpt, and what it should say.
+ * @param {string[]} asked a question's words
+ * @param {Way[]} ways
+ * @param {number[]} rarity how rare each word is
+ * @returns {Pick<Answer, "stems" | "phrases" | "wanted">}
+ */
+function marked(asked, ways, rarity) {
+  // Of a root, what stands under it isn't marked alone.
+  const root = asked.findIndex((word, at) => ["sqrt", "root"].includes(word) && asked[at + 1]?.length < 3);
+  const under = root < 0 ? [] : ["sqrt", ...asked.slice(root + 1).filter((word) => word.length < 3)];
+  // Marked is what was asked for, and what says the same: not what is looked for besides.
+  const own = ways.filter(({ other, meant }) => !other || meant);
+  const stems = new Set(own.flatMap(({ stems }) => (stems.length === 1 && !under.includes(stems[0]) ? stems : [])));
+  const phrases = [...own.map(({ stems }) => stems).filter(({ length }) => length > 1), ...(root < 0 ? [] : [["sqrt", asked[root + 1][0]]])];
+  const wanted = asked.map((_, at) => {
+    const [own, others] = [true, false].map((is) => ways.filter(({ from, until, other, meant, title }) => from <= at && at < until && !title && (!other || meant === true) === is).map(({ stems }) => stems));
+    return { own, others: others.map((stems) => stems[stems.length - 1]), rare: rarity[at] < COMMON ? 0 : rarity[at] };
+  });
+  return { stems, phrases, wanted };
 }
 
 /** @param {string} phrase */

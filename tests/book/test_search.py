@@ -32,7 +32,11 @@ ASKED = {
     "flash attention": (AMONG, "what_it_costs"),
     "flash-attention": (AMONG, "what_it_costs"),
     "flashattention": (AMONG, "what_it_costs"),
-    "num_key_value_heads": (FIRST, "chapters/configuration"),
+    # A field of a configuration: where fields are read.
+    **{
+        field: (FIRST, "chapters/configuration")
+        for field in ("num_key_value_heads", "num_attention_heads", "num_hidden_layers", "hidden_size")
+    },
     "multihead attention": (FIRST, "multi_head"),
     "cross attention": (FIRST, "multi_head"),
     "kvcache": (AMONG, "decoding"),
@@ -155,7 +159,7 @@ PLACED = {
     "layer norm": (FIRST, "glossary#term-layer-norm"),
     "LayerNorm": (FIRST, "glossary#term-layer-norm"),
     "bert vs gpt": (FIRST, "real_model#what-do-we-run"),
-    "temperature": (FIRST, "decoding#from-scores-to-a-word"),
+    "temperature": (FIRST, "glossary#term-temperature"),
     "what is a token": (FIRST, "glossary#term-token"),
     "what is a head": (FIRST, "glossary#term-head"),
     "softmx": (FIRST, "glossary#term-softmax"),
@@ -406,10 +410,13 @@ def test_a_term_typed_bare_has_its_entry_first_but_where_a_section_is_called_so(
             later.add(term)
         else:
             assert first.locator(".attn-what").inner_text() == term
-    assert later == {
-        *("cross-attention", "linear attention", "multi-head attention", "positional encoding"),  # titles
-        "temperature",  # what a section is for: see the other names
-    }
+    # Titles.
+    assert later == {"cross-attention", "linear attention", "multi-head attention", "positional encoding"}
+    ask(field, "temperature")
+    assert [place["page"] for place in places(page, DIALOG)[:2]] == [
+        "chapters/glossary.html",
+        f"{page_of('decoding')}.html",
+    ]
     ask(field, "kv cache")
     assert [place["page"] for place in places(page, DIALOG)[1:3]] == [
         f"{page_of(topic)}.html" for topic in ("decoding", "what_it_costs")
