@@ -65,7 +65,7 @@ def summary(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
         ("heads", [_heads(reading) or unknown("heads")]),
         ("cache", _kept(reading)),
         *_held(reading),
-        ("window", [_window(reading)]),
+        *_window(reading),
         ("positions", [_places(reading) or unknown("positions")]),
         ("made for", [_length(reading) or unknown("length")]),
     ]
@@ -144,15 +144,17 @@ def _real(number: float) -> str:
     return f"{number:,}" if isinstance(number, int) else repr(number)
 
 
-def _window(reading: Mapping[str, Any]) -> str:
+def _window(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Say what the line of layers does not: whence a window is known, or why it is not."""
+    kinds = reading["kinds"]
+    if kinds and not reading["by"].get("window"):
+        return []
+    if not kinds:
+        why = reading["unread"].get("window") or reading["unread"].get("kinds")
+        return [("window", [f"unknown: {why}"])]
     if reading["window"]:
-        which = next(kind for kind in reading["kinds"] if kind in NARROW)
-        blocks = "blocks of " if which == "block" else ""
-        where = _layers(reading["kinds"][which]) + _by(reading, "window")
-        return f"{blocks}{reading['window']:,} tokens, in {where}"
-    if reading["kinds"]:
-        return RULES["unsaid"] if reading["by"].get("window") else "none"
-    return f"unknown: {reading['unread'].get('window') or reading['unread'].get('kinds')}"
+        return [("window", [f"{reading['window']:,} tokens{_by(reading, 'window')}"])]
+    return [("window", [RULES["unsaid"]])]
 
 
 def _places(reading: Mapping[str, Any]) -> str:

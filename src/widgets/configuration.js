@@ -13,11 +13,13 @@ import { parse, plain } from "./math/json.js";
 /** @typedef {{ rules: any, note: string, examples: [string, string][], fields: [string, string, string, string[]][] }} Data */
 
 const LONGEST = 1_000_000;
+/** For what is typed and no prose. */
+const EXACT = { spellcheck: "false", autocapitalize: "off", autocomplete: "off" };
 const ROWS = 1500;
 /** So many rows stand open; one button shows the others. */
 const FIRST = 10;
-/** @type {Record<string, string>} */
-const NAMES = { inside: "Read in", layers: "Layers", heads: "Heads", cache: "Cache", "in all": "In all", window: "Window", positions: "Positions", "made for": "Longest text" };
+/** @param {string} what */
+const called = (what) => ({ inside: "Read in", "made for": "Longest text" })[what] ?? what[0].toUpperCase() + what.slice(1);
 
 /** Of a layer: where its parts begin and how tall they are, and whether they are empty. As in the figure of the chapter on models of today. @type {Record<string, [[number, number][], boolean?]>} */
 const LOOKS = { full: [[[0, 24]]], window: [[[13, 11]]], block: [[[13, 10]], true], selected: [[[0, 6], [9, 6], [18, 6]]], linear: [[[1, 22]], true], convolution: [[[19, 5]]], shared: [[[7, 10]], true], none: [[[22, 2]]] };
@@ -63,8 +65,8 @@ async function known(model, base) {
 
 /** What a text holds, or an error in words for whoever pasted it. @param {string} text */
 function read(text) {
-  if (text.length > LONGEST) throw new Error(`This is too long: ${grouped(text.length)} characters, and at most ${grouped(LONGEST)} are read. A configuration has a few thousand; weights and word lists are other files.`);
-  if (!text.trim()) throw new Error("There is nothing to read yet: paste a config.json, drop one, or pick an example.");
+  if (text.length > LONGEST) throw new Error(`This is too long: ${grouped(text.length)} characters, and at most ${grouped(LONGEST)} are read. Weights and word lists are other files.`);
+  if (!text.trim()) throw new Error("There is nothing to read yet: paste or drop a config.json, or pick an example.");
   const found = parse(text);
   if (found.kind !== "object") throw new Error(`A configuration is an object, { … } with fields; this is ${found.kind === "list" ? "a list" : "a single value"}.`);
   return found;
@@ -81,15 +83,15 @@ export default figure({
     // What was pasted would stand in the address, and an address is sent: no link has it.
     delete place.link;
 
-    const example = h("select", { "data-part": "example", on: { change: () => example.value !== "" && set({ text: examples[Number(example.value)][1] }) } }, h("option", { value: "" }, "your own"), ...examples.map(([name], i) => h("option", { value: i }, name)));
+    const example = h("select", { "data-part": "example", on: { change: () => example.value && set({ text: examples[Number(example.value)][1] }) } }, h("option", { value: "" }, "your own"), ...examples.map(([name], i) => h("option", { value: i }, name)));
     const defaults = h("p", { class: "attnlab-private", "data-part": "defaults" }, note);
-    const file = h("input", { type: "file", accept: ".json,application/json,text/plain", hidden: true, tabindex: -1, "aria-hidden": true });
+    const file = h("input", { type: "file", accept: ".json,application/json,text/plain", hidden: true });
     const open = h("button", { type: "button", "data-part": "file", on: { click: () => file.click() } }, "Open a file");
-    const text = h("textarea", { "data-part": "text", rows: 7, spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off", "aria-label": "The text of config.json" });
+    const text = h("textarea", { "data-part": "text", rows: 7, ...EXACT, wrap: "off", "aria-label": "The text of config.json" });
     const refused = h("p", { class: "attnlab-error attnlab-private", role: "alert", "data-part": "refused", hidden: true });
-    const sent = h("p", { class: "attnlab-private" }, "Paste a config.json here, or drop it. It is read in this page and sent nowhere.");
+    const sent = h("p", { class: "attnlab-private" }, "Paste or drop a config.json here. It is read in this page and sent nowhere.");
     const facts = h("dl", { class: "attnlab-facts", "data-part": "summary" });
-    const find = h("input", { type: "text", "data-part": "find", placeholder: "a part of its name", autocapitalize: "off", autocomplete: "off", spellcheck: "false" });
+    const find = h("input", { type: "text", "data-part": "find", placeholder: "a part of its name", ...EXACT });
     const none = h("p", { hidden: true }, "No field has this in its name.");
     const rows = h("tbody", { role: "rowgroup" });
     const heads = ["field", "value", "what it means", "section"].map((name) => h("th", { scope: "col", role: "columnheader" }, name));
@@ -129,9 +131,9 @@ export default figure({
       if (files?.length) take(files[0]);
       else if (data.words) set({ text: data.words });
     }, { signal });
-    find.addEventListener("input", () => sift());
+    find.addEventListener("input", () => (sift(), seek()));
 
-    function unfold(all = false) {
+    function unfold(/** @type {boolean} */ all) {
       more.setAttribute("aria-expanded", String(all));
       sift();
       say(all ? `All ${grouped(rows.children.length)} fields are shown.` : `The first ${FIRST} fields are shown.`);
@@ -151,6 +153,17 @@ export default figure({
       more.textContent = all ? `Show the first ${FIRST}` : `Show all ${grouped(left)}`;
       none.hidden = left > 0 || !rows.children.length;
       table.hidden = !left;
+    }
+
+    /** Brings the first field that is found into sight where it is written, a line below the top. */
+    function seek() {
+      const name = find.value.trim() && [...rows.children].find((row) => !row.hidden)?.dataset.name;
+      if (!name) return;
+      const all = text.value.toLowerCase();
+      // A name within an object may stand elsewhere, too: it is looked for behind the object's own.
+      const at = name.split(".").reduce((/** @type {number} */ from, /** @type {string} */ part) => Math.max(from, all.indexOf(`"${part}"`, from)), 0);
+      const lines = (/** @type {string} */ words) => words.split("\n").length;
+      text.scrollTop = (text.scrollHeight * (lines(all.slice(0, at)) - 2)) / lines(all);
     }
 
     /** @param {{ path: string, name: string, value: string, known: boolean }} field */
@@ -212,7 +225,7 @@ export default figure({
         const each = result.cache?.[0]?.terms.at(-1);
         /** @type {Record<string, Element[] | null>} */
         const drawn = { layers: result.order && [drawing("strip", 24, ...ticks(result.order))], "in all": bars(held, before, result.latent ? 0 : Array.isArray(each) ? each[0] / (each[0] + each[1]) : 0.5) };
-        facts.replaceChildren(...said.flatMap(([what, lines]) => [h("dt", {}, NAMES[what]), h("dd", {}, ...(drawn[what] ?? []), ...lines.map((line) => h("div", { "data-unknown": line.startsWith("unknown") }, line)))]));
+        facts.replaceChildren(...said.flatMap(([what, lines]) => [h("dt", {}, called(what)), h("dd", {}, ...(drawn[what] ?? []), ...lines.map((line) => h("div", { "data-unknown": line.startsWith("unknown") }, line)))]));
         rows.replaceChildren(...all.slice(0, ROWS).map(line));
         shown.hidden = false;
         refuse("");
@@ -229,7 +242,7 @@ export default figure({
     function refuse(why) {
       refused.textContent = why;
       refused.hidden = !why;
-      sent.hidden = shown.classList.toggle("is-before", why !== "");
+      sent.hidden = shown.classList.toggle("is-before", !!why);
     }
 
     return {
@@ -242,7 +255,7 @@ export default figure({
         return `import torch\n\n# kinds of layers: bytes a token, and the window that ends it\n${beside}groups = torch.tensor([\n${each}], dtype=torch.float64).reshape(-1, 2)\ngrows, window = groups.T\nfor n in (4096, 32768, 131072):\n    held = (grows * window.clamp(max=n)).sum()\n    print(n, round(held.item() / 2**20, 1), "MiB")\n`;
       },
       svg() {
-        const lines = found ? summary(found, rules).flatMap(([what, said]) => said.map((line, i) => [i ? "" : NAMES[what], line])) : [["", "no configuration"]];
+        const lines = found ? summary(found, rules).flatMap(([what, said]) => said.map((line, i) => [i ? "" : called(what), line])) : [["", "no configuration"]];
         const text = (/** @type {number} */ x, /** @type {number} */ i, /** @type {string} */ fill, /** @type {string} */ words) => s("text", { x, y: 24 + 22 * i, "font-size": 14, fill: `var(--fig-${fill})` }, words);
         const wide = 120 + 7.4 * Math.max(66, ...lines.map(([, line]) => line.length));
         return standalone(s("svg", { viewBox: `0 0 ${Math.ceil(wide)} ${22 * lines.length + 48}` }, s("g", { fill: "none", transform: `translate(110 ${22 * lines.length + 14})` }, ...ticks(found?.order ?? [])), ...lines.flatMap(([what, line], i) => [text(10, i, "quiet", what), text(110, i, "ink", line)])));

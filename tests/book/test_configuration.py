@@ -300,6 +300,16 @@ def test_a_field_is_found_by_a_part_of_its_name(part):
     rows = part.locator('[data-part="fields"] tbody tr:visible th')
     assert rows.count() > 3
     assert all("rope" in name for name in rows.all_inner_texts())
+    # The text shows where the first one found is written, and that of an object behind the object's own name.
+    paste(
+        part, text_of({"factor": 1} | {f"wing_{i}": i for i in range(40)} | {"rope_scaling": {"factor": 2}})
+    )
+    area = part.locator('[data-part="text"]')
+    lines = area.evaluate("(area) => area.scrollHeight / area.value.split('\\n').length")
+    for words, at in (("wing_30", 32), ("rope_scaling.f", 42), ("factor", 1)):
+        find.fill(words)
+        top = area.evaluate("(area) => area.scrollTop") / lines
+        assert at - 7 < top <= at, words
     find.fill("wings")
     assert part.get_by_text("No field has this in its name.").is_visible()
     part.locator('[data-part="example"]').select_option(label="Llama 2 7B")

@@ -138,7 +138,7 @@ def test_one_scheme_goes_over_to_the_other(part, motion):
 
 
 def test_heights_on_the_curve_are_scores_and_axes_stay(part):
-    """Two ticks give the scale; it stays wherever query and key go, and under the other scheme, to compare them by eye."""
+    """Two ticks give the scale; it stays wherever query and key go, and under the other scheme."""
     scales = set()
     for scheme, which, key in (
         ("rotary", "query", "Home"),

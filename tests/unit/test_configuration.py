@@ -350,6 +350,9 @@ def test_what_a_class_says_and_what_is_taken_stand_beside_the_value():
     words = said(**gemma, **more)
     assert words["heads"][0].startswith("16 of queries, 8 of keys and values, each 256 wide (its class's)")
     assert words["layers"] == [f"48: 40 with a window of 1,024 tokens, 8 full{RULES['which_own']}"]
+    # Of a window no more than the line of layers does not say.
+    assert "window" not in words
+    assert said(model_type="mistral")["window"] == ["4,096 tokens (its class's)"]
     unknown = said(num_hidden_layers=2, num_attention_heads=4, hidden_size=64)
     assert "each 16 wide (taken as width over heads: no field says it)" in unknown["heads"][0]
     assert unknown["window"] == ["none: no field says one"]

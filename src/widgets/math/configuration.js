@@ -387,7 +387,7 @@ export function summary(found, rules) {
     ["heads", [inHeads(found, rules) || unknown("heads")]],
     ["cache", inCache(found, rules)],
     ...inAll(found, rules),
-    ["window", [window && kinds ? `${kinds.block ? "blocks of " : ""}${grouped(window)} tokens, in ${plural(kinds.window ?? kinds.block)}${source(by, "window", rules)}` : kinds ? (by.window ? rules.unsaid : "none") : `unknown: ${unread.window ?? unread.kinds}`]],
+    ...inWindow(found, rules),
     ["positions", [inPlaces(found, rules) || unknown("positions")]],
     ["made for", [length === null ? unknown("length") : `${grouped(length)} tokens${source(by, "length", rules)}`]],
   ];
@@ -407,6 +407,12 @@ function inAll(found, rules) {
   const [unit, name] = size >= 2 ** 30 ? [2 ** 30, "GiB"] : [2 ** 20, "MiB"];
   const tenths = Math.floor((size * 20 + unit) / (2 * unit));
   return [["in all", [`${grouped(Math.floor(tenths / 10))}.${tenths % 10} ${name} at ${grouped(n)} tokens${found.length ? `, its longest text${source(found.by, "length", rules)}` : rules.ours}`]]];
+}
+
+/** What the line of layers does not say of a window: whence it is known, or why it is not. @param {Reading} found @param {any} rules @returns {[string, string[]][]} */
+function inWindow({ kinds, window, unread, by }, rules) {
+  if (kinds && !by.window) return [];
+  return [["window", [!kinds ? `unknown: ${unread.window ?? unread.kinds}` : window ? `${grouped(window)} tokens${source(by, "window", rules)}` : rules.unsaid]]];
 }
 
 /** @param {Reading} found @param {any} rules */
