@@ -59,31 +59,36 @@ export default figure({
     let result;
     let [drawn, fitted, walked, roomy, playing, timer] = ["", "", "", "", false, 0];
     let [product, ended] = ["Q", ""]; // and where Play came to its end
-    const here = () => JSON.stringify([model.get("stage"), model.get("focus")]);
+    const stageNow = () => Number(model.get("stage"));
+    const focusNow = () => /** @type {any[]} */ (model.get("focus"));
+    const here = () => JSON.stringify([stageNow(), focusNow()]);
     const only = Boolean(model.get("only"));
     const FIRST = 3; // here the road of `only` begins again
 
     const go = (/** @type {number} */ stage) => {
       mode(false);
-      const [row = 0, column = 0, name = ""] = model.get("focus");
-      // Who is picked stays picked; a row of weights is no token.
-      set({ stage: Math.min(Math.max(stage, 1), 6), focus: name.startsWith("W") ? [0, 0] : [row, column] });
+      const [row = 0, column = 0, name = ""] = focusNow();
+      // Who is picked stays picked; a row of weights is no token: who was asked about stands for it.
+      set({ stage: Math.min(Math.max(stage, 1), 6), focus: name.startsWith("W") ? [asker, about] : [row, column] });
     };
     const stages = choices({
       label: "Stage",
       part: "stages",
-      value: String(model.get("stage")),
+      value: String(stageNow()),
       options: STAGES.map((text, at) => ({ value: String(at + 1), text: `${at + 1} ${text}` })),
       onChange: (value) => go(Number(value)),
     });
     const arrow = (/** @type {string} */ part, /** @type {string} */ sign, /** @type {string} */ label, /** @type {number} */ by) =>
-      h("button", { type: "button", "data-part": part, "aria-label": label, on: { click: () => go(model.get("stage") + by) } }, sign);
+      h("button", { type: "button", "data-part": part, "aria-label": label, on: { click: () => go(stageNow() + by) } }, sign);
     const previous = arrow("previous", "←", "Stage before", -1);
     const next = arrow("next", "→", "Next stage", 1);
-    const { play, going } = player(() => mode(!playing) || step(), model.get("focus").length > 0); // else a cell is ringed
-    // What the page asks to change first, and whether that was tried.
-    const [asked, opened] = [model.get("asked") ?? [], JSON.stringify(model.get("W_q"))];
-    const untried = () => asked.length > 0 && JSON.stringify(model.get("W_q")) === opened;
+    const { play, going } = player(() => mode(!playing) || step(), focusNow().length > 0); // else a cell is ringed
+    // What the page asks to change first, whose share of whom that is about, and whether it was tried.
+    const [asked, [asker, about] = [0, 0]] = model.get("asked") ?? [];
+    const opened = JSON.stringify(model.get("W_q"));
+    const untried = () => Boolean(asked) && JSON.stringify(model.get("W_q")) === opened;
+    const tried = () => Boolean(asked) && !untried();
+    let was = 0; // that share, before
     const causal = h("input", { type: "checkbox", "data-part": "causal", on: { change: () => change({ causal: causal.checked }) } });
     const products = choices({
       label: "Which of the three",
@@ -101,7 +106,7 @@ export default figure({
     // Above what grows and shrinks from stage to stage: what is pressed again and again stays under the finger.
     const more = [play, h("label", {}, causal, "hide later tokens")];
     const lead = h("div", { class: "attnlab-lead" }, previous, stages, where, next, ...more);
-    const on = h("button", { type: "button", "data-part": "on", class: "attnlab-on", on: { click: () => go(ahead(model.get("stage"))) } });
+    const on = h("button", { type: "button", "data-part": "on", class: "attnlab-on", on: { click: () => go(ahead(stageNow())) } });
     /** Where `only` leads: at the end back, and past a stage that divides by 1. @param {number} stage */
     const ahead = (stage) => (stage > 5 ? FIRST : stage === FIRST && same() ? 5 : stage + 1);
     const same = () => only && result.factor === 1;
@@ -148,14 +153,14 @@ export default figure({
 
     function update() {
       const all = /** @type {Record<string, Matrix>} */ (read());
-      const stage = Number(model.get("stage"));
+      const stage = stageNow();
       const tokens = /** @type {string[]} */ (model.get("tokens"));
       if (tokens.length !== all.X.length) {
         throw new Error(`tokens must name the ${all.X.length} rows of X, it names ${tokens.length}.`);
       }
-      const named = model.get("focus")[2];
+      const named = focusNow()[2];
       if (named) product = PRODUCTS.find((one) => named === one || named === `W${one.toLowerCase()}`) ?? product;
-      else if (model.get("stage") === 2) product = "Q";
+      else if (stage === 2) product = "Q";
       select(stages, String(stage));
       where.textContent = `Stage ${stage} of 6: ${STAGES[stage - 1]}`;
       select(products, product);
@@ -168,18 +173,21 @@ export default figure({
         if (folded) numbers.before(...more);
         else lead.append(...more);
       }
+      if (untried()) was = all.A[asker][about];
       // What Play leads to is what to press next: the next stage, or where six names have no room, the arrow to it. On a phone that is so at once.
+      // What was tried leads to the weights.
+      const weights = tried() && stage < 5;
       const names = [...stages.querySelectorAll("button")];
-      const lit = (folded ? !untried() : ended === here()) && stage < 6 && (stages.offsetParent ? names[stage] : next);
+      const lit = (folded ? !untried() : weights || ended === here()) && stage < 6 && (stages.offsetParent ? names[weights ? 4 : stage] : next);
       for (const el of [next, ...names]) el.classList.toggle("attnlab-act", el === lit);
-      if (model.get("focus").length) play.classList.toggle("attnlab-act", !lit && !untried());
+      if (focusNow().length) play.classList.toggle("attnlab-act", !lit && !untried());
       causal.checked = Boolean(model.get("causal"));
       // The tallest stage's room is kept, so that nothing below moves from stage to stage.
       const given = JSON.stringify([wide, tokens, all.O[0].length, all.Q[0].length, all.X[0].length]);
       if (given !== roomy) {
         roomy = given;
         board.style.minHeight = "";
-        const focus = model.get("focus").length ? model.get("focus") : [0, 0];
+        const focus = focusNow().length ? focusNow() : [0, 0];
         const tallest = () => {
           drawn = walked = "";
           const high = STAGES.map((_, before) => {
@@ -199,7 +207,7 @@ export default figure({
         drawn = walked = "";
       }
       const stood = drawn && drawn !== layoutOf(all, stage, tokens) && !calm() ? stand() : null;
-      const { shown, target, sources } = draw(all, stage, tokens, model.get("focus"));
+      const { shown, target, sources } = draw(all, stage, tokens, focusNow());
       const picked = target.row >= 0;
       if (stood) arrive(stood);
       const place = JSON.stringify([drawn, target]);
@@ -263,7 +271,7 @@ export default figure({
       board.style.setProperty("--characters", String(columns[columns.length - 1]));
       areas().forEach((el, i) => el.style.setProperty("--characters", String(columns[i])));
       /** @type {Piece[]} */
-      const pieces = picked ? explain(all, target, tokens, model.get("scale"), only) : ["Pick a number: which ones made it?"];
+      const pieces = picked ? tried() && target.name === "Wq" ? told(all.A, tokens) : explain(all, target, tokens, model.get("scale"), only) : ["Pick a number: which ones made it?"];
       // Read as one line; seen as it is printed in books.
       const [words, before] = [plain(pieces), formula.firstChild?.textContent];
       if (words !== before) {
@@ -274,9 +282,16 @@ export default figure({
         fitted = taken;
         fit();
       }
-      for (const td of board.querySelectorAll(`[data-part="matrix-${out}"] td.attnlab-cell`)) td.classList.toggle("is-asked", !picked && !peak--);
+      for (const td of within(out, "td.attnlab-cell")) td.classList.toggle("is-asked", !picked && !peak--);
       return { shown, target, sources };
     }
+
+    /** What there is in a matrix. @param {string} name @param {string} css */
+    const within = (name, css) => board.querySelectorAll(`[data-part="matrix-${name}"] ${css}`);
+    /** What the change did, where it was made. @param {Matrix} weights @param {string[]} tokens @returns {Piece[]} */
+    const told = (weights, tokens) => [
+      { word: tokens[asker], part: "query" }, " takes from ", { word: tokens[about], part: "key" }, `: ${fmt(was)} before, ${fmt(weights[asker][about])} now`,
+    ];
 
     /** Where the tables stand. */
     const stand = () => new Map(areas().map((el) => [el.dataset.name, el.getBoundingClientRect()]));
@@ -310,7 +325,7 @@ export default figure({
      */
     function step(played) {
       const all = /** @type {Record<string, Matrix>} */ (read());
-      const stage = Number(model.get("stage"));
+      const stage = stageNow();
       if (stage === 1) return set({ stage: 2, focus: [0, 0] });
       const outs = stage === 2 ? PRODUCTS : BOARD[stage - 1].slice(0, 1);
       const out = stage === 2 ? product : outs[0];
@@ -367,7 +382,7 @@ export default figure({
       let pairs = 0;
       for (const name of shown) {
         let along = 0;
-        for (const cell of board.querySelectorAll(`[data-part="matrix-${name}"] [data-row]`)) {
+        for (const cell of within(name, "[data-row]")) {
           const [i, j] = placeOf(name, cell);
           if (!sources(name, i, j) || name === target.name) continue;
           /** @type {HTMLElement} */ (cell.parentElement).dataset.term = String(along++);
@@ -391,7 +406,7 @@ export default figure({
      * @param {string[]} shown
      * @param {any[]} given
      */
-    function focusOf(all, main, shown, given = model.get("focus")) {
+    function focusOf(all, main, shown, given = focusNow()) {
       if (!given.length) return { name: main, row: -1, column: -1 };
       const name = shown.includes(given[2]) ? given[2] : main;
       return {
@@ -509,8 +524,8 @@ export default figure({
      */
     function fill(name, values, target, sources, most) {
       const shown = decimals(values);
-      for (const el of board.querySelectorAll(`[data-part="matrix-${name}"] th.is-source`)) el.classList.remove("is-source");
-      for (const el of board.querySelectorAll(`[data-part="matrix-${name}"] [data-row]`)) {
+      for (const el of within(name, "th.is-source")) el.classList.remove("is-source");
+      for (const el of within(name, "[data-row]")) {
         const cell = /** @type {HTMLInputElement} */ (el);
         const [i, j] = placeOf(name, cell);
         const value = values[i][j];
@@ -522,7 +537,7 @@ export default figure({
         } else if (!cell.matches(":focus") || number(cell.value) !== null) cell.value = written(value);
         const td = /** @type {HTMLElement} */ (cell.parentElement);
         td.classList.toggle("is-focus", target.name === name && target.row === i && target.column === j);
-        td.classList.toggle("is-asked", untried() && asked.join() === String([i, j, name]));
+        td.classList.toggle("is-asked", untried() && String(asked) === String([i, j, name]));
         const source = sources(name, i, j);
         td.classList.toggle("is-source", source);
         if (source) headOf(td)?.classList.add("is-source");

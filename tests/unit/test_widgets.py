@@ -307,9 +307,14 @@ def test_an_empty_sentence_has_an_empty_table():
             "focus must be a row and a column, from 0",
         ),
         (
-            lambda: widgets.Calculator(X, W, W, W, "abc", asked=(2, 0)),
+            lambda: widgets.Calculator(X, W, W, W, "abc", asked=((2, 0), (0, 0))),
             ValueError,
-            r"asked must be a row and a column of W_q, \(2, 2\); got \(2, 0\)",
+            r"asked must hold a row and a column of W_q, \(2, 2\); got \(2, 0\)",
+        ),
+        (
+            lambda: widgets.Calculator(X, W, W, W, "abc", asked=((1, 0), (0, 3))),
+            ValueError,
+            r"asked must hold a row and a column of the weights, \(3, 3\); got \(0, 3\)",
         ),
         (lambda: widgets.PositionsLab(base=0.5), ValueError, "base must be at least 1, got 0.5"),
         (lambda: widgets.Calculator([1.0], W, W, W, "a"), ValueError, r"X must have shape \(rows, columns\)"),

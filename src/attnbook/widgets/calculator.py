@@ -27,7 +27,8 @@ class Calculator(Figure):
         focus: row and column, from 0, of the cell chosen there; None for no cell.
         scale: factor on the scores; 1/sqrt(d_k) if None.
         causal: hide later tokens.
-        asked: row and column, from 0, of the entry of W_q to change first, which is ringed; None for none.
+        asked: row and column, from 0, of the entry of W_q to change first, which is ringed, and of the weight
+            that the formula then tells, before and now; None for none.
         only: whether this stage is there and nothing else; once a number is picked, one button leads on.
 
     Every argument is a trait: `figure.X` is the matrix as a reader has changed it. `figure.focus` is the
@@ -70,7 +71,7 @@ class Calculator(Figure):
         focus: tuple[int, int] | None = (0, 0),
         scale: float | None = None,
         causal: bool = False,
-        asked: tuple[int, int] | None = None,
+        asked: tuple[tuple[int, int], tuple[int, int]] | None = None,
         only: bool = False,
     ) -> None:
         given = {"X": X, "W_q": W_q, "W_k": W_k, "W_v": W_v}
@@ -91,9 +92,10 @@ class Calculator(Figure):
             raise ValueError(f"stage must be from 1 to 6, got {stage}")
         if focus is not None and (len(focus) != 2 or min(focus) < 0):
             raise ValueError(f"focus must be a row and a column, from 0; got {focus}")
-        height, width = m["W_q"].shape
-        if asked is not None and not (len(asked) == 2 and 0 <= asked[0] < height and 0 <= asked[1] < width):
-            raise ValueError(f"asked must be a row and a column of W_q, {(height, width)}; got {asked}")
+        cells = {"W_q": tuple(m["W_q"].shape), "the weights": (n, n)}
+        for (what, shape), cell in zip(cells.items(), asked or (None, None), strict=True):
+            if cell and not (len(cell) == 2 and 0 <= cell[0] < shape[0] and 0 <= cell[1] < shape[1]):
+                raise ValueError(f"asked must hold a row and a column of {what}, {shape}; got {cell}")
         rows = {name: matrix.tolist() for name, matrix in m.items()}
         super().__init__(
             **rows,
@@ -102,7 +104,7 @@ class Calculator(Figure):
             focus=list(focus or ()),
             scale=scale,
             causal=causal,
-            asked=[*asked, "Wq"] if asked else [],
+            asked=[[*asked[0], "Wq"], list(asked[1])] if asked else [],
             only=flag("only", only),
         )
 
