@@ -203,6 +203,32 @@ def test_a_leak_has_the_colour_of_outputs_and_stripes_and_what_may_move_has_none
         assert bar == pytest.approx(max(wide * far / 1.5, 3), abs=1)
 
 
+WRITTEN = """(part) => [...part.querySelectorAll(".is-leak b")].map((b) => {
+  const text = document.createRange();
+  text.selectNodeContents(b);
+  const [box, frame] = [text.getBoundingClientRect(), b.parentElement.getBoundingClientRect()];
+  const spare = [box.left - frame.left, frame.right - box.right, box.top - frame.top, frame.bottom - box.bottom];
+  return [b.innerText.split(/\\s+/).join(" "), Math.min(...spare), parseFloat(getComputedStyle(b).fontSize)];
+})"""
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_a_leak_s_amount_is_in_its_frame_at_any_width(site, bench, width):
+    part = figure(site.figures(bench, width=width), "masks")
+    choose(part, "nudged", 5)
+    choose(part, "late", "after")
+    texts, spare, sizes = zip(*part.evaluate(WRITTEN), strict=True)
+    moved = painter(late=True, nudged=5).numbers()[2].tolist()
+    assert list(texts) == [f"{far:.2f} leak" for far in moved[:5]]
+    assert min(spare) >= 0
+    assert min(sizes) >= 11
+    # It is no higher than its row.
+    high = part.locator('[data-part="outputs"] tbody tr').evaluate_all(
+        "all => all.map((e) => e.offsetHeight)"
+    )
+    assert len(set(high)) == 1
+
+
 PRESETS = {
     "causal": CAUSAL,
     "padding": masks.padding([4], 6)[0].expand(6, 6),
