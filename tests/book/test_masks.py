@@ -206,8 +206,8 @@ def test_a_leak_has_the_colour_of_outputs_and_stripes_and_what_may_move_has_none
 WRITTEN = """(part) => [...part.querySelectorAll(".is-leak b")].map((b) => {
   const text = document.createRange();
   text.selectNodeContents(b);
-  const [box, frame] = [text.getBoundingClientRect(), b.parentElement.getBoundingClientRect()];
-  const spare = [box.left - frame.left, frame.right - box.right, box.top - frame.top, frame.bottom - box.bottom];
+  const [is, frame] = [text.getBoundingClientRect(), b.parentElement.getBoundingClientRect()];
+  const spare = [is.left - frame.left, frame.right - is.right, is.top - frame.top, frame.bottom - is.bottom];
   return [b.innerText.split(/\\s+/).join(" "), Math.min(...spare), parseFloat(getComputedStyle(b).fontSize)];
 })"""
 
