@@ -130,7 +130,8 @@ async function lead(mount, standing) {
   // What it asks for stands above it: where that leaves most of the screen to the figure, it is in sight, too.
   const show = () => {
     const words = /** @type {HTMLElement | null | undefined} */ (mount.closest(".cell")?.previousElementSibling);
-    const first = words?.matches("p") && words.offsetHeight < innerHeight / 4 ? words : mount;
+    const most = words?.matches("p") ? 4 : words?.matches(".predict") ? 2 : Infinity; // a box to predict in is the figure's first step
+    const first = words && words.offsetHeight < innerHeight / most ? words : mount;
     gone.signal.aborted || first.scrollIntoView({ block: "start", behavior: "instant" });
   };
   await standing;

@@ -384,9 +384,11 @@ def test_a_link_to_a_figure_leads_to_it_in_its_state(site):
     query = f"?calculator={quote(json.dumps({'stage': 5}))}#figure-calculator"
     page = site.open(page_of("why_attention"), height=800, query=query)
     figure = page.locator("#figure-calculator")
-    # Below the first figure and many formulas: its top stands where a heading would.
+    # Below the first figure and many formulas: the top of what it asks stands where a heading would.
+    box = page.locator(".cell:has(#figure-calculator)").locator("xpath=preceding-sibling::*[1]")
+    assert "predict" in box.get_attribute("class")
     page.wait_for_function(
-        "(figure) => Math.abs(figure.getBoundingClientRect().top - 72) < 2", arg=figure.element_handle()
+        "(box) => Math.abs(box.getBoundingClientRect().top - 72) < 2", arg=box.element_handle()
     )
     assert "Stage 5 of 6" in says(figure)
     # What its scripts loaded is named by its content: no cache gives an older one.
@@ -399,12 +401,16 @@ def test_a_link_to_a_figure_leads_to_it_in_its_state(site):
 @pytest.mark.parametrize(
     ("width", "height", "first"), [(1280, 800, True), (390, 844, True), (390, 300, False)]
 )
-def test_a_link_to_a_figure_shows_what_the_page_asks_there_where_it_leaves_room(site, width, height, first):
+@pytest.mark.parametrize("where", ["five_minutes", "positional_encoding"])  # a line of text; a box
+def test_a_link_to_a_figure_shows_what_the_page_asks_there_where_it_leaves_room(
+    site, where, width, height, first
+):
     state = quote(json.dumps({"height": height}))  # unknown, and passed over: each page is loaded anew
     query = f"?positions={state}#figure-positions"
-    page = site.open("chapters/five_minutes", width=width, height=height, query=query)
-    request = page.locator(".cell:has(#figure-positions)").locator("xpath=preceding-sibling::p[1]")
-    assert request.locator("strong").count() == 1
+    address = "chapters/five_minutes" if where == "five_minutes" else page_of(where)
+    page = site.open(address, width=width, height=height, query=query)
+    request = page.locator(".cell:has(#figure-positions)").locator("xpath=preceding-sibling::*[1]")
+    assert request.locator("strong").count() == 1 or "predict" in request.get_attribute("class")
     leads = request if first else page.locator("#figure-positions")
     page.wait_for_function(
         "(one) => Math.abs(one.getBoundingClientRect().top - 72) < 2",
