@@ -17,14 +17,17 @@ are kept in _build/runs, so an interruption costs one run.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import torch
 
 from attnbook import results
 from attnbook.experiments import Comparison, Row, Run, around, letters, sweep
+from attnbook.experiments.sweeps import Candidate
 from attnbook.tagging import grammar, train
 from attnbook.tagging.grammar import Sentence
 from attnbook.tagging.taggers import REACH, Tagger, Vocabulary
@@ -145,16 +148,32 @@ def spreads_sweep(seeds: list[int]) -> Comparison:
 
 def streams_sweep(seeds: list[int]) -> Comparison:
     """Compare the schemes on streams of words, each at its own rate."""
-    return sweep(
+    return words_sweep(
         {name: partial(tag_streams, scheme) for name, scheme in SCHEMES.items()},
+        seeds,
+        "positions-streams",
         controls={SLOW: partial(tag_streams, "relative", bias_rate=1)},
+    )
+
+
+def words_sweep(
+    taggers: Mapping[str, Candidate],
+    seeds: Iterable[int],
+    kept: str,
+    controls: Mapping[str, Candidate] | None = None,
+    **settings: Any,
+) -> Comparison:
+    """Compare taggers of streams, a control's too; `settings` has what is theirs alone."""
+    return sweep(
+        taggers,
+        controls=controls,
         rates=around(4e-3, n=3),
         seeds=seeds,
         scout=SCOUT,
         measure=f"dev, {TRAINED} words, %",
         flat=0.5,
-        cache=KEPT / "positions-streams.json",
-        settings=SETTINGS,
+        cache=KEPT / f"{kept}.json",
+        settings=SETTINGS | settings,
     )
 
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 from functools import partial
 
 import torch
-from positions import KEPT, SCOUT, SEEDS, SETTINGS, TIMES, TRAINED, both_ways, stretch, tag_streams
+from positions import SEEDS, TIMES, both_ways, stretch, tag_streams, words_sweep
 
 from attnbook import results
-from attnbook.experiments import around, sweep
 
 REACH = 40
 
@@ -24,16 +23,8 @@ def main() -> None:
     """Train, and store."""
     torch.set_num_threads(1)
     results.begin()
-    found = sweep(
-        {f"relative bias, reach {REACH}": partial(tag_streams, "relative", reach=REACH)},
-        rates=around(4e-3, n=3),
-        seeds=SEEDS,
-        scout=SCOUT,
-        measure=f"dev, {TRAINED} words, %",
-        flat=0.5,
-        cache=KEPT / "positions-reach.json",
-        settings=SETTINGS | {"reach": REACH},
-    )
+    tagger = {f"relative bias, reach {REACH}": partial(tag_streams, "relative", reach=REACH)}
+    found = words_sweep(tagger, SEEDS, "positions-reach", reach=REACH)
     stretches = [stretch(at) for at in range(TIMES)]
     sweeps = both_ways("streams", found, stretches)
     for title, part in sweeps.items():

@@ -78,9 +78,9 @@ export default figure({
     });
     const memory = s("svg", { "data-part": "memory", class: "attnlab-memory", role: "img" });
     const chart = s("svg", { "data-part": "curves", class: "attnlab-memory" });
-    /** Whether the hand moves the length, or its drawing is only laid out anew: Reset takes the marks away. */
-    let hand = false;
-    const to = (/** @type {number} */ power) => ((hand = true), set({ length: Math.round(2 ** Math.min(Math.max(power, SHORT), LONG)) }));
+    /** Whether the marks stay: the length is moved, or the drawing is only laid out anew. Reset takes them away. */
+    let goesOn = false;
+    const to = (/** @type {number} */ power) => ((goesOn = true), set({ length: Math.round(2 ** Math.min(Math.max(power, SHORT), LONG)) }));
     const length = slider({ part: "length", label: "Tokens", limits: { min: SHORT, max: LONG, step: 1 / 64 }, role: "ink", onInput: to });
     // One for good: what is dragged stays where the pointer holds it.
     const handle = grip({ which: "length", limits: [SHORT, LONG], style: "cursor: ew-resize" });
@@ -110,7 +110,7 @@ export default figure({
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
     const x = (/** @type {number} */ power) => left + ((wide - left - right) * (power - SHORT)) / (LONG - SHORT);
     const y = (/** @type {number} */ bytes) => 20 + ((high - 42) * (most - Math.log2(Math.max(bytes, 1)))) / (most - least);
-    onResize(body, signal, () => wide && wide !== room() && ((hand = true), update()));
+    onResize(body, signal, () => wide && wide !== room() && ((goesOn = true), update()));
     const dragged = (/** @type {PointerEvent} */ event) => to(SHORT + ((spot(chart, event)[0] - left) / (wide - left - right)) * (LONG - SHORT));
     draggable(handle, signal, dragged);
     // The line comes to where one presses; a finger that moves there scrolls the page.
@@ -162,8 +162,8 @@ export default figure({
       high = wide < 420 ? 200 : 240;
       const pair = chosen.map(({ name }) => name).join();
       const [those, [from, to]] = been;
-      been = [pair, hand && those === pair ? [Math.min(from, n), Math.max(to, n)] : [n, n]];
-      hand = false;
+      been = [pair, goesOn && those === pair ? [Math.min(from, n), Math.max(to, n)] : [n, n]];
+      goesOn = false;
       draw(chosen, n);
       const rows = chosen.map((own) => [own.label, String(own.year), layersOf(own), grouped(Math.round(held(own, 2 ** LONG + 1) - held(own, 2 ** LONG))), size(held(own, n))]);
       numbers.replaceChildren(table("numbers", ["checkpoint", "year", "layers", "bytes a token, in the end", `cache for ${grouped(n)} tokens`], rows));
