@@ -91,7 +91,7 @@ export default figure({
       const wide = room();
       const beside = wide >= 520;
       const gap = beside ? 24 : 12;
-      const work = beside ? Math.min(Math.floor((wide - 2 * gap) * 0.38), 340) : Math.min(wide - 90, 190);
+      const work = beside ? Math.min(Math.floor((wide - 2 * gap) * 0.38), 340) : Math.min(wide - 90, Math.max(190, Math.floor(0.58 * wide)));
       const side = Math.floor(beside ? (wide - work - 2 * gap) / 2 : (wide - gap) / 2);
       const [left, top] = beside ? [work + gap, TOP] : [0, TOP + work + 32];
       return { wide, beside, work, side, top, lefts: [left, left + side + gap], height: beside ? TOP + work + 38 : top + side + 54 };

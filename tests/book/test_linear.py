@@ -151,7 +151,7 @@ def test_another_map_comes_while_the_last_one_goes_unless_motion_is_unwanted(par
     part.page.emulate_media(reduced_motion="reduce")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, 560, 390])
 def test_the_work_stands_first_and_is_largest(site, bench, width):
     part = figure(site.open(bench, width=width), "linear")
     work, *maps = (
@@ -159,11 +159,19 @@ def test_the_work_stands_first_and_is_largest(site, bench, width):
     )
     assert all(work["width"] > 1.15 * one["width"] for one in maps)
     assert all(work["x"] < one["x"] if width > 1000 else work["y"] < one["y"] for one in maps)
+    # Where the maps stand below, what is beside it is its legend's.
+    assert width > 1000 or work["width"] >= 0.57 * (maps[1]["x"] + maps[1]["width"] - work["x"])
 
 
 def test_the_size_is_ringed_until_it_is_moved(part):
     asked, size = part.locator(".is-asked"), part.locator('[data-part="sharpness"]')
     assert asked.locator("input").get_attribute("aria-label") == "Size of q and k"
+    # The ring leaves its name room, and the name stands in line with the others.
+    names = part.locator(".attnlab-row > .attnlab-label")
+    lefts = names.evaluate_all("all => all.map((e) => e.getBoundingClientRect().left)")
+    assert len(lefts) == 2
+    assert lefts[0] == pytest.approx(lefts[1], abs=0.1)
+    assert lefts[0] - asked.bounding_box()["x"] >= 5
     press(part, "features", "ArrowRight")
     assert asked.count() == 1
     size.press("ArrowRight")
