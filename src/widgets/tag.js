@@ -44,7 +44,7 @@ export default figure({
     });
     // While the tagger loads, the words stand where they will be.
     if (!switched) {
-      for (const token of split(String(get("sentence") ?? ""))) {
+      for (const token of split(get("sentence") ?? "")) {
         const chip = h("div", { class: "attnlab-token" }, h("b", {}, token), h("span", {}, "…"), h("i", {}, "\u00a0"));
         tokens.append(h("div", { class: "attnlab-word" }, chip, h("div", { class: "attnlab-hide" })));
       }
@@ -73,8 +73,8 @@ export default figure({
     /** What the page's own words speak of; where a link brings another state, or there is no page, nothing. */
     const page = /** @type {HTMLElement | null} */ (body.closest("figure"));
     const { sentence: told, word: of } = JSON.parse(page?.dataset.settings ?? "{}");
-    const only = Boolean(get("only"));
-    const folded = Boolean(get("folded"));
+    const only = get("only");
+    const folded = get("folded");
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let asking;
 
@@ -86,10 +86,10 @@ export default figure({
       dir: "auto",
       on: { input: () => type(input.value) },
     });
-    const typed = h("label", { class: "attnlab-label attnlab-row" }, `Right at ${fmt(card.accuracy.test, 0)} words of 100. Try to catch it:`, input);
+    const typed = h("label", { class: "attnlab-label attnlab-row" }, `Right at ${fmt(card.accuracy.test, 0)} words of 100. Type, and judge:`, input);
     const examples = h("div", { class: "attnlab-choices attnlab-examples" });
     for (const text of EXAMPLES) {
-      examples.append(h("button", { type: "button", "data-part": "example", on: { click: () => ((drawn = ""), type(text)) } }, text));
+      examples.append(press("example", () => ((drawn = ""), type(text)), {}, text));
     }
     const heads = choices({
       label: "Which attention head",
@@ -109,23 +109,21 @@ export default figure({
     const alternatives = h("p", { class: "attnlab-kinds", "data-part": "alternatives" }, likeliest, beside);
     const numbers = strip("Table of numbers");
     const called = (/** @type {boolean} */ small) => Object.keys(NAMES).filter((tag) => SMALL.includes(tag) === small).map(full).join(", ");
-    const every = [numbers, h("p", { class: "attnlab-note" }, `Small words: ${called(true)}. Others: ${called(false)}.`)];
+    /** @param {string} words @param {string} [part] */
+    const note = (words, part) => h("p", { class: "attnlab-note", "data-part": part }, words);
+    const every = [numbers, note(`Small words: ${called(true)}. Others: ${called(false)}.`)];
     const each = [
       labelled("Attention of", heads),
-      h("p", { class: "attnlab-note" }, `Shares are the mean of ${n_layers * n_heads} heads. 2.3 is the third head of layer 2.`),
-      h(
-        "p",
-        { class: "attnlab-note", "data-part": "card" },
-        `Trained on ${card.data} (${card.licence}) alone.`,
-      ),
+      note(`Shares are the mean of ${n_layers * n_heads} heads. 2.3 is the third head of layer 2.`),
+      note(`Trained on ${card.data} (${card.licence}) alone.`, "card"),
     ];
     // Who meets the figure first knows of no heads: they wait in a fold, unless one is asked for.
     const open = get("head") !== "mean";
-    const folds = folded ? [h("details", { "data-part": "more", open }, h("summary", {}, "More: numbers, heads, link, Reset"), ...every, ...each)] : [
+    const folds = folded ? [h("details", { "data-part": "more", open }, h("summary", {}, "Numbers, heads"), ...every, ...each)] : [
       h("details", {}, h("summary", {}, "Numbers"), ...every),
       ...(switched ? [] : [h("details", { "data-part": "each", open }, h("summary", {}, "Heads and training"), ...each)]),
     ];
-    const flip = h("button", { type: "button", class: "attnlab-flip", role: "switch", "data-part": "attention", on: { click: () => set({ attention: !get("attention") }) } }, "Attention");
+    const flip = press("attention", () => set({ attention: !get("attention") }), { class: "attnlab-flip", role: "switch" }, "Attention");
     body.append(...(switched ? [flip, tokens] : [tokens, alternatives]));
     if (!switched && !only) body.append(typed, examples);
     if (!only) {
@@ -137,6 +135,8 @@ export default figure({
 
     /** @param {string} part @returns {HTMLElement[]} */
     const all = (part) => [.../** @type {NodeListOf<HTMLElement>} */ (tokens.querySelectorAll(`[data-part="${part}"]`))];
+
+    const cards = () => /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-word")]);
 
     /** @param {KeyboardEvent} event */
     function move(event) {
@@ -156,7 +156,7 @@ export default figure({
      */
     function type(text) {
       tag(text);
-      const sure = whole.probabilities.map((row, i) => +Math.max(...row).toFixed(2) + ["small word", "mark"].indexOf(kind(whole.tags[i])));
+      const sure = whole.probabilities.map((row, i) => +surest(row).toFixed(2) + ["small word", "mark"].indexOf(kind(whole.tags[i])));
       set({ sentence: text, word: sure.lastIndexOf(Math.min(...sure)), hidden: [] });
     }
 
@@ -172,7 +172,7 @@ export default figure({
     }
 
     function read() {
-      tag(String(get("sentence") ?? ""));
+      tag(get("sentence") ?? "");
       const now = hidden();
       const state = `${now} ${deaf()}`;
       if (state === out) return;
@@ -196,7 +196,7 @@ export default figure({
       const next = (/** @type {number} */ i) => {
         if (i < n) {
           const { tags, probabilities } = tagTokens(tagger, whole.tokens, new Set(), new Set([i]));
-          const p = i === word || kind(tags[word]) === kind(whole.tags[word]) ? 0 : Math.max(...probabilities[word]);
+          const p = i === word || kind(tags[word]) === kind(whole.tags[word]) ? 0 : surest(probabilities[word]);
           if (p > best) [best, at] = [p, i];
           asking = setTimeout(next, 0, i + 1);
           return;
@@ -248,6 +248,8 @@ export default figure({
       // Words in rows of their own stand above the field: it stays where one types, and they grow upwards.
       const top = () => (input.matches(":focus") ? input.getBoundingClientRect().top : 0);
       const held = top();
+      // From the first change on, or where a link brings one, what takes it back is in sight.
+      if (!folded || whole || place.shared) body.classList.add("has-bar");
       read();
       if (input.value !== shown) input.value = shown;
       select(heads, get("head"));
@@ -257,13 +259,13 @@ export default figure({
       flip.setAttribute("aria-checked", String(get("attention")));
       const focus = /** @type {HTMLElement | null} */ (tokens.querySelector(":focus"));
       const focused = focus?.dataset.part ?? "";
-      const place = focused === "hide" ? all("hide").indexOf(/** @type {HTMLElement} */ (focus)) : Math.max(word, 0);
+      const at = focused === "hide" ? all("hide").indexOf(/** @type {HTMLElement} */ (focus)) : Math.max(word, 0);
       shares = before.some((_, i) => turns(i)) ? all("token").map((one) => /** @type {Element} */ (one.lastElementChild)) : [];
-      for (const old of tokens.querySelectorAll(".attnlab-word")) old.remove();
+      for (const old of cards()) old.remove();
       tokens.append(...result.tokens.map((_, i) => column(i, word, weights, off)));
-      if (focused) all(focused)[place]?.focus();
+      if (focused) all(focused)[at]?.focus();
       const line = (/** @type {string} */ token, /** @type {number} */ i) => [
-        token, result.tags[i], Math.max(...result.probabilities[i]).toFixed(4), word < 0 ? "–" : weights[i].toFixed(4),
+        token, result.tags[i], surest(result.probabilities[i]).toFixed(4), word < 0 ? "–" : weights[i].toFixed(4),
         off.has(i) ? "yes" : "no",
       ];
       const head = ["word", "tag", "probability", "weight", "hidden"];
@@ -286,7 +288,7 @@ export default figure({
     function column(i, word, weights, off) {
       const token = result.tokens[i];
       const open = !off.has(i);
-      const says = fmt(100 * (word < 0 ? Math.max(...result.probabilities[i]) : weights[i]), 0);
+      const says = fmt(100 * (word < 0 ? surest(result.probabilities[i]) : weights[i]), 0);
       const whose = h("bdi", {}, word < 0 ? " sure" : " of looks");
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
       const group = kind(result.tags[i]);
@@ -295,24 +297,12 @@ export default figure({
       if (switched) return h("div", { class: "attnlab-word" }, h("div", { class: "attnlab-token", "data-part": "token" }, ...held));
       // The old one first: the last is what is so.
       held.push(...(open ? turned(h("i", {}, `${says} %`, whose), shares[i]).reverse() : [h("i", {}, "hidden")]));
-      const chip = h(
-        "button",
-        {
-          type: "button",
-          class: open ? "attnlab-token" : "attnlab-token is-hidden",
-          role: "radio",
-          "aria-checked": `${i === word}`,
-          tabindex,
-          "data-part": "token",
-          on: { click: () => set({ word: i }) },
-        },
-        ...held,
-      );
+      const state = { class: open ? "attnlab-token" : "attnlab-token is-hidden", role: "radio", "aria-checked": `${i === word}`, tabindex };
+      const chip = press("token", () => set({ word: i }), state, ...held);
       if (word >= 0) shade(chip, weights[i]);
       const verb = open ? "hide" : "show";
-      const label = `${verb} “${token}”, word ${i + 1}`;
-      const hider = { type: "button", class: "attnlab-hide", tabindex, "aria-label": label, "data-part": "hide", on: { click: () => hide(i) } };
-      return h("div", { class: "attnlab-word" }, chip, h("button", hider, open ? "× hide" : verb));
+      const hider = { class: "attnlab-hide", tabindex, "aria-label": `${verb} “${token}”, word ${i + 1}` };
+      return h("div", { class: "attnlab-word" }, chip, press("hide", () => hide(i), hider, open ? "× hide" : verb));
     }
 
     /**
@@ -359,13 +349,13 @@ export default figure({
      */
     function drawArcs(said) {
       const word = picked();
-      const cards = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-word")]);
       // Picked or not: the words stay where they are. Where they don't fit in one row, each has its own, and arcs stand before them.
       tokens.classList.remove("is-line", "is-long");
-      const long = cards.some((one) => one.offsetTop !== cards[0].offsetTop);
+      const words = cards();
+      const long = words.some((one) => one.offsetTop !== words[0].offsetTop);
       tokens.classList.add(long ? "is-long" : "is-line");
       let svg = tokens.querySelector("svg");
-      const tops = cards.map((one) => long ? { x: one.offsetLeft - 2, y: one.offsetTop + one.offsetHeight / 2 } : { x: one.offsetLeft + one.offsetWidth / 2, y: one.offsetTop - 2 });
+      const tops = words.map((one) => long ? { x: one.offsetLeft - 2, y: one.offsetTop + one.offsetHeight / 2 } : { x: one.offsetLeft + one.offsetWidth / 2, y: one.offsetTop - 2 });
       // What is said of the word picked stands below it.
       const lines = [likeliest, beside];
       const room = lines.map((line) => alternatives.clientWidth - line.offsetWidth);
@@ -399,6 +389,12 @@ export default figure({
     };
   },
 });
+
+/** A button. @param {string} part @param {() => void} click @param {Record<string, any>} more attributes @param {...any} inside */
+const press = (part, click, more, ...inside) => h("button", { type: "button", "data-part": part, on: { click }, ...more }, ...inside);
+
+/** The share of the likeliest. */
+const surest = (/** @type {number[]} */ row) => Math.max(...row);
 
 /** @param {string} tag */
 const full = (tag) => `${NAMES[tag]} (${tag})`;

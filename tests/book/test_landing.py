@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from itertools import pairwise
 from types import SimpleNamespace
-from urllib.parse import urlparse
+from urllib.parse import quote, urlparse
 
 import pytest
 import set_address
@@ -558,7 +558,21 @@ def test_words_that_do_not_fit_in_a_row_stand_below_one_another_with_every_arc(s
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("width", [1280, 390, 320])
+SAID = """(lead) => {
+  const visible = (node) => getComputedStyle(node).visibility === "visible";
+  const strong = lead.querySelector("strong");
+  const { top, bottom } = lead.getBoundingClientRect();
+  const said = ["::before", "::after"].map((which) => getComputedStyle(strong, which));
+  return {
+    own: visible(lead) || visible(strong),
+    fits: strong.scrollHeight <= bottom - top + 1,
+    said: said.map(({ content, visibility, fontSize }) => [content, visibility, fontSize]),
+    size: getComputedStyle(lead).fontSize,
+  };
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 768, 601, 600, 390, 320])
 def test_of_another_sentence_the_page_says_nothing_that_was_of_its_own(site, width):
     page = site.open(HOME, width=width)
     lead = page.locator("p:has(+ .cell)").first
@@ -566,11 +580,16 @@ def test_of_another_sentence_the_page_says_nothing_that_was_of_its_own(site, wid
     assert "because" not in lead.inner_text()  # the answer comes after the question
     top = hero(page).bounding_box()["y"]
     hero(page).locator('[data-part="sentence"]').fill("They can fish")
-    assert not lead.locator("strong").is_visible()
-    asked = lead.evaluate("(lead) => getComputedStyle(lead, '::after').content")
-    assert asked == '"Hide a word: does a tag change?"'  # no hole where the page's own question was
+    shown = lead.evaluate(SAID)
+    told = '"A small model says what each word is. Arcs show where the one picked looked. "'
+    asked = '"Hide a word: does a tag change?"'
+    assert shown["said"] == [[text, "visible", shown["size"]] for text in (told, asked)]
+    assert not shown["own"]
+    assert shown["fits"]
     # Whoever presses finds the figure where it was.
     assert hero(page).bounding_box()["y"] == top
+    hero(page).locator('[data-part="sentence"]').fill("I love to work")
+    assert lead.evaluate(SAID)["own"]
 
 
 @pytest.mark.parametrize("width", [390, 320])
@@ -787,6 +806,9 @@ def test_what_is_for_later_waits_in_one_closed_fold_and_the_caption_counts_the_m
     assert seen.evaluate_all(parts) == closed
     unfold(figure)
     assert {"reset", "menu"} <= set(seen.evaluate_all(parts))
+    figure.locator('[data-part="more"] > summary').click()
+    assert seen.evaluate_all(parts) == closed
+    unfold(figure)
     for part in ("numbers", "heads", "card", "reset"):
         assert figure.locator(f'[data-part="{part}"]').is_visible()
     figure.locator('[data-part="hide"]').nth(2).click()
@@ -798,6 +820,31 @@ def test_what_is_for_later_waits_in_one_closed_fold_and_the_caption_counts_the_m
     assert set(figure.locator(".attnlab-word button").evaluate_all(borders)) == {0}
     n_numbers = sum(weight.numel() for weight in shipped.load().model.parameters())
     assert f"a trained model of {n_numbers:,} numbers" in figure.locator("figcaption").inner_text()
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_once_something_has_changed_reset_stands_beside_the_fold_and_nothing_moves(site, width):
+    page = site.open(HOME, width=width)
+    figure = hero(page)
+    reset, menu = (figure.locator(f'[data-part="{part}"]') for part in ("reset", "menu"))
+    before = figure.evaluate("(figure) => figure.offsetHeight")
+    assert not reset.is_visible()
+    assert not menu.is_visible()
+    figure.locator('[data-part="hide"]').nth(2).click()
+    fold = figure.locator('[data-part="more"] > summary').bounding_box()
+    for one in (reset.bounding_box(), menu.bounding_box()):
+        assert fold["x"] + fold["width"] <= one["x"] + 1
+        assert abs(fold["y"] + fold["height"] / 2 - one["y"] - one["height"] / 2) < 8
+    assert figure.evaluate("(figure) => figure.offsetHeight") == before
+    reset.click()
+    assert [row[4] for row in table(figure)] == ["no"] * 4
+    assert figure.locator('[data-part="undo"]').is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # What a link brings can be taken back at once.
+    state = quote('{"sentence": "They can fish", "word": 2}')
+    page = site.open(HOME, query=f"?tag={state}", width=width)
+    hero(page).locator('[data-part="reset"]').click()
+    assert hero(page).locator('[data-part="sentence"]').input_value() == "I love to work"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
