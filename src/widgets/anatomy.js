@@ -9,6 +9,7 @@ import own from "./ui/anatomy.css";
 import { grip, slider } from "./ui/controls.js";
 import { draggable, fmt, h, halo, onResize, renew, s, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { LAYERS } from "./ui/layers.js";
 import { strip, table } from "./ui/tables.js";
 import { KINDS, brief, counted, crossings, differing, formula, held, size, ticks } from "./math/anatomy.js";
 import { PUBLISHED } from "./math/published.js";
@@ -32,21 +33,11 @@ const text = (/** @type {any} */ props, /** @type {(string | Node)[]} */ ...word
  * @param {number} [key] its place
  */
 function bar(kind, x, wide, high, key = 0) {
-  const at = (/** @type {number} */ top, /** @type {number} */ tall, /** @type {any} */ look = { fill: INK }) =>
-    s("rect", { "data-key": `${top}`, x: x.toFixed(2), y: (top * high).toFixed(2), width: wide.toFixed(2), height: (tall * high).toFixed(2), ...look });
-  const line = { fill: "none", stroke: INK, "stroke-width": 1.2 };
-  const drawn = {
-    F: [at(0, 1)],
-    W: [at(0.55, 0.45)],
-    B: [at(0.55, 0.45, line)],
-    S: [0, 0.38, 0.76].map((top) => at(top, 0.24)),
-    P: [at(0, 0.24), at(0.38, 0.62)],
-    L: [at(0.04, 0.92, line)],
-    H: [at(0.04, 0.92, line), at(0.5, 0.46)],
-    C: [at(0.8, 0.2)],
-    X: [at(0.3, 0.4, line)],
-    N: [at(0.94, 0.06)],
-  }[kind] ?? [];
+  const drawn = (LAYERS[kind] ?? []).map(([top, tall, hollow]) =>
+    s("rect", {
+      "data-key": `${top}`, x: x.toFixed(2), y: (top * high).toFixed(2), width: wide.toFixed(2), height: (tall * high).toFixed(2),
+      ...(hollow ? { fill: "none", stroke: INK, "stroke-width": 1.2 } : { fill: INK }),
+    }));
   return s("g", { "data-kind": kind, "data-key": key }, ...drawn);
 }
 

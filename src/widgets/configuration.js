@@ -6,6 +6,7 @@
 import css from "./ui/configuration.css";
 import { h, s, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { LAYERS } from "./ui/layers.js";
 import { load } from "./ui/script.js";
 import { groupBytes, grouped, listed, reading, summary } from "./math/configuration.js";
 import { parse, plain } from "./math/json.js";
@@ -21,19 +22,17 @@ const FIRST = 10;
 /** @param {string} what */
 const called = (what) => ({ inside: "Read in", "made for": "Longest text" })[what] ?? what[0].toUpperCase() + what.slice(1);
 
-/** Of a layer: where its parts begin and how tall they are, and whether they are empty. As in the figure of the chapter on models of today. @type {Record<string, [[number, number][], boolean?]>} */
-const LOOKS = { full: [[[0, 24]]], window: [[[13, 11]]], block: [[[13, 10]], true], selected: [[[0, 6], [9, 6], [18, 6]]], linear: [[[1, 22]], true], convolution: [[[19, 5]]], shared: [[[7, 10]], true], none: [[[22, 2]]] };
 const WIDE = 480;
 
-/** A tick for each layer. @param {string[]} kinds */
+/** A tick for each layer, by the initial of its kind, but for what shares a cache. @param {string[]} kinds */
 function ticks(kinds) {
   const step = WIDE / kinds.length;
   const wide = (step * 0.8).toFixed(1);
-  return kinds.map((kind, i) => {
-    const [parts, empty] = LOOKS[kind];
+  return s("g", { transform: "scale(1 24)" }, ...kinds.map((kind, i) => {
+    const parts = LAYERS[kind === "shared" ? "X" : kind[0].toUpperCase()];
     const d = parts.map(([from, tall]) => `M${(step * (i + 0.1)).toFixed(1)} ${from}h${wide}v${tall}h-${wide}z`).join("");
-    return s("path", { "data-kind": kind, d, [empty ? "stroke" : "fill"]: "var(--fig-ink)", "vector-effect": "non-scaling-stroke" });
-  });
+    return s("path", { "data-kind": kind, d, [parts[0][2] ? "stroke" : "fill"]: "var(--fig-ink)", "vector-effect": "non-scaling-stroke" });
+  }));
 }
 
 /** A size in words as a number of MiB. @param {string} words */
@@ -86,7 +85,7 @@ export default figure({
     const example = h("select", { "data-part": "example", on: { change: () => example.value && set({ text: examples[Number(example.value)][1] }) } }, h("option", { value: "" }, "your own"), ...examples.map(([name], i) => h("option", { value: i }, name)));
     const defaults = h("p", { class: "attnlab-private", "data-part": "defaults" }, note);
     const file = h("input", { type: "file", accept: ".json,application/json,text/plain", hidden: true });
-    const open = h("button", { type: "button", "data-part": "file", on: { click: () => file.click() } }, "Open a file");
+    const pick = h("button", { type: "button", "data-part": "file", on: { click: () => file.click() } }, "Open a file");
     const text = h("textarea", { "data-part": "text", rows: 7, ...EXACT, wrap: "off", "aria-label": "The text of config.json" });
     const refused = h("p", { class: "attnlab-error attnlab-private", role: "alert", "data-part": "refused", hidden: true });
     const sent = h("p", { class: "attnlab-private" }, "Paste or drop a config.json here. It is read in this page and sent nowhere.");
@@ -97,10 +96,11 @@ export default figure({
     const heads = ["field", "value", "what it means", "section"].map((name) => h("th", { scope: "col", role: "columnheader" }, name));
     // Roles, since on a phone its rows are laid out as blocks, and some browsers then forget that it is a table.
     const table = h("table", { class: "attnlab-fields", role: "table", "aria-label": "Fields", "data-part": "fields" }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...heads)), rows);
-    const more = h("button", { type: "button", class: "attnlab-unfold", "data-part": "all", "aria-expanded": "false", on: { click: () => unfold(more.getAttribute("aria-expanded") === "false") } });
+    const more = h("button", { type: "button", class: "attnlab-unfold", "data-part": "all", on: { click: () => unfold() } });
+    let open = false; // whether all rows are
     const shown = h("div", { hidden: true }, facts, h("label", { class: "attnlab-find" }, "Find a field", find), none, table, more);
     body.append(
-      h("div", { class: "attnlab-open" }, h("label", {}, "Example", example), open, file),
+      h("div", { class: "attnlab-open" }, h("label", {}, "Example", example), pick, file),
       defaults,
       text,
       sent,
@@ -133,15 +133,15 @@ export default figure({
     }, { signal });
     find.addEventListener("input", () => (sift(), seek()));
 
-    function unfold(/** @type {boolean} */ all) {
-      more.setAttribute("aria-expanded", String(all));
+    function unfold() {
+      open = !open;
       sift();
-      say(all ? `All ${grouped(rows.children.length)} fields are shown.` : `The first ${FIRST} fields are shown.`);
+      say(open ? `All ${grouped(rows.children.length)} fields are shown.` : `The first ${FIRST} fields are shown.`);
     }
 
     function sift() {
       const wanted = find.value.trim().toLowerCase();
-      const all = wanted || more.getAttribute("aria-expanded") === "true";
+      const all = wanted || open;
       let left = 0;
       for (const row of rows.children) {
         row.hidden = !row.dataset.name.includes(wanted);
@@ -149,6 +149,7 @@ export default figure({
         row.classList.toggle("is-folded", !all && left >= FIRST);
         left += Number(!row.hidden);
       }
+      more.setAttribute("aria-expanded", String(open));
       more.hidden = Boolean(wanted) || left <= FIRST;
       more.textContent = all ? `Show the first ${FIRST}` : `Show all ${grouped(left)}`;
       none.hidden = left > 0 || !rows.children.length;
@@ -210,7 +211,7 @@ export default figure({
       if (now !== typed) {
         defaults.hidden = at < 0;
         find.value = "";
-        more.setAttribute("aria-expanded", "false");
+        open = false;
       }
       found = null;
       try {
@@ -224,7 +225,7 @@ export default figure({
         compare(said, !result.cache);
         const each = result.cache?.[0]?.terms.at(-1);
         /** @type {Record<string, Element[] | null>} */
-        const drawn = { layers: result.order && [drawing("strip", 24, ...ticks(result.order))], "in all": bars(held, before, result.latent ? 0 : Array.isArray(each) ? each[0] / (each[0] + each[1]) : 0.5) };
+        const drawn = { layers: result.order && [drawing("strip", 24, ticks(result.order))], "in all": bars(held, before, result.latent ? 0 : Array.isArray(each) ? each[0] / (each[0] + each[1]) : 0.5) };
         facts.replaceChildren(...said.flatMap(([what, lines]) => [h("dt", {}, called(what)), h("dd", {}, ...(drawn[what] ?? []), ...lines.map((line) => h("div", { "data-unknown": line.startsWith("unknown") }, line)))]));
         rows.replaceChildren(...all.slice(0, ROWS).map(line));
         shown.hidden = false;
@@ -258,7 +259,7 @@ export default figure({
         const lines = found ? summary(found, rules).flatMap(([what, said]) => said.map((line, i) => [i ? "" : called(what), line])) : [["", "no configuration"]];
         const text = (/** @type {number} */ x, /** @type {number} */ i, /** @type {string} */ fill, /** @type {string} */ words) => s("text", { x, y: 24 + 22 * i, "font-size": 14, fill: `var(--fig-${fill})` }, words);
         const wide = 120 + 7.4 * Math.max(66, ...lines.map(([, line]) => line.length));
-        return standalone(s("svg", { viewBox: `0 0 ${Math.ceil(wide)} ${22 * lines.length + 48}` }, s("g", { fill: "none", transform: `translate(110 ${22 * lines.length + 14})` }, ...ticks(found?.order ?? [])), ...lines.flatMap(([what, line], i) => [text(10, i, "quiet", what), text(110, i, "ink", line)])));
+        return standalone(s("svg", { viewBox: `0 0 ${Math.ceil(wide)} ${22 * lines.length + 48}` }, s("g", { fill: "none", transform: `translate(110 ${22 * lines.length + 14})` }, ticks(found?.order ?? [])), ...lines.flatMap(([what, line], i) => [text(10, i, "quiet", what), text(110, i, "ink", line)])));
       },
     };
   },
