@@ -131,6 +131,8 @@ GREEK = (
     *("alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda"),
     *("mu", "pi", "rho", "sigma", "tau", "phi", "omega"),
 )
+FORMULA = ("formula", "QK", "Q K", "QKT", "QK^T", "Q K^T")
+"""The formula of attention, as readers write it."""
 LEARNED = ("attention weights", "matrices", "parameters", "weights")
 """What training sets, as readers call it."""
 ALONE = {
@@ -140,6 +142,7 @@ ALONE = {
     **dict.fromkeys(("chat GPT", "ChatGPT"), ("The idea in five minutes", "The Transformer")),
     "class": "For teachers",
     **dict.fromkeys(("context length", "context size", "context window"), "extrapolation"),
+    **dict.fromkeys(FORMULA, ("In loops, then in matrices", "Each word asks, and each word offers")),
     "GPT": ("language model", "A layer, and torch’s"),
     **dict.fromkeys(("hidden_size", "num_attention_heads", "num_hidden_layers"), "Read a configuration"),
     "long text": LENGTH[0],
@@ -147,6 +150,8 @@ ALONE = {
     **{term[0]: (term, "Shapes") for term in ("query", "key", "value")},
     "temperature": "temperature",
     **dict.fromkeys(("tokenization", "tokenize", "tokenizer"), "subword"),
+    **dict.fromkeys(("vanishing gradient", "vanishing gradients"), ("saturation", "Softmax saturation")),
+    **dict.fromkeys(("why average", "why not average", "why not just average"), "Relevance and averaging"),
     **{f"{which} {how}": "Train it" for which in LEARNED for how in ("learned", "trained")},
 }
 """Where who asks just this is led, by a whole title or several, or by a term of the glossary: of a letter, to
