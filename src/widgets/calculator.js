@@ -109,7 +109,7 @@ export default figure({
     const on = h("button", { type: "button", "data-part": "on", class: "attnlab-on", on: { click: () => go(ahead(stageNow())) } });
     /** Where `only` leads: at the end back, and past a stage that divides by 1. @param {number} stage */
     const ahead = (stage) => (stage > 5 ? FIRST : stage === FIRST && same() ? 5 : stage + 1);
-    const same = () => only && result.factor === 1;
+    const same = () => result.factor === 1;
     if (only) corner.append(on);
     body.append(...(only ? [board] : [lead, board, h("details", {}, h("summary", {}, "More: weights and output"), numbers)]));
     let [wide, at, apart] = [0, 0, false]; // the width it was drawn for, the stage on the board, whether all three matrices have room side by side
@@ -217,7 +217,7 @@ export default figure({
       }
       const head = ["token", ...tokens.map((t) => `takes of ${t}`), ...all.O[0].map((_, j) => `output ${j + 1}`)];
       numbers.replaceChildren(table("numbers", head, tokens.map((token, i) => [token, ...[...all.A[i], ...all.O[i]].map((value) => value.toFixed(4))])));
-      say(`${only ? STAGES[stage - 1] : `Stage ${stage} of 6`}: ${SAYS[stage - 1]}`);
+      say(`${only ? STAGES[stage - 1] : `Stage ${stage} of 6`}: ${stage === 4 && same() ? "the scores as they are." : SAYS[stage - 1]}`);
     }
 
     /** What comes out at a stage, what stands left of it and above. @param {number} stage */
@@ -472,16 +472,23 @@ export default figure({
      */
     function editor(name, i, j, at) {
       // No keypad of digits: a phone's has no minus. What is typed takes the place of what stands there.
-      const input = h("input", { ...at, type: "text", on: { focus: () => (choose(i, j, name), requestAnimationFrame(() => input.select())) } });
       const key = EDITABLE[/** @type {keyof typeof EDITABLE} */ (name)];
+      const is = () => written(model.get(key)[i][j]);
+      const invalid = (/** @type {boolean} */ so) => input.setAttribute("aria-invalid", String(so));
+      const input = h("input", {
+        ...at,
+        type: "text",
+        on: {
+          focus: () => (choose(i, j, name), requestAnimationFrame(() => input.select())),
+          // What was refused goes with who leaves.
+          blur: () => ((input.value = is()), invalid(false)),
+        },
+      });
       input.addEventListener("change", () => {
         const value = number(input.value);
-        input.setAttribute("aria-invalid", String(value === null));
-        if (value === null) {
-          say(`“${input.value}” is not a number from −${MOST} to ${MOST}. ${key} row ${i + 1}, column ${j + 1} stays ${fmt(model.get(key)[i][j])}.`);
-          return;
-        }
-        if (input.value === written(model.get(key)[i][j])) return;
+        invalid(value === null);
+        if (value === null) return say(`“${input.value}” is not a number from −${MOST} to ${MOST}: ${is()} stays.`);
+        if (input.value === is()) return;
         const edited = structuredClone(model.get(key));
         edited[i][j] = value;
         change({ [key]: edited });
@@ -534,7 +541,7 @@ export default figure({
           cell.textContent = text;
           // The name replaces the text for a screen reader, so it has the number too.
           cell.setAttribute("aria-label", `${text}, ${name} row ${i + 1} column ${j + 1}`);
-        } else if (!cell.matches(":focus") || number(cell.value) !== null) cell.value = written(value);
+        } else cell.value = written(value);
         const td = /** @type {HTMLElement} */ (cell.parentElement);
         td.classList.toggle("is-focus", target.name === name && target.row === i && target.column === j);
         td.classList.toggle("is-asked", untried() && String(asked) === String([i, j, name]));

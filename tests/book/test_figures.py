@@ -223,7 +223,11 @@ def test_an_edited_number_changes_the_output_as_torch_says(page):
     cell.fill("1e")
     cell.press("Enter")
     assert "is not a number" in says(part)
+    assert says(part).endswith("1.5 stays.")
     assert_attended(part, calculator(X=edited, causal=True))
+    assert [cell.input_value(), cell.get_attribute("aria-invalid")] == ["1e", "true"]
+    cell.blur()
+    assert [cell.input_value(), cell.get_attribute("aria-invalid")] == ["1.5", "false"]
     part.locator('[data-part="reset"]').click()
     assert_attended(part, calculator())
 
@@ -248,6 +252,17 @@ def test_the_six_stages_show_their_matrices(page):
             assert shown == pytest.approx(matrix.flatten().tolist(), abs=5.1e-3)
         assert part.locator('[data-part="formula"]').inner_text().strip()
     assert part.locator('[data-part="next"]').is_disabled()
+
+
+def test_a_factor_of_one_is_not_told(site, page_with):
+    narrow = calculator(W_q=[[2.0], [0.0]], W_k=[[1.0], [1.0]])
+    page = site.open(page_with(calculator()._repr_html_() + narrow._repr_html_()))
+    for at, head, told in ((0, "S × 0.707", "made smaller"), (1, "S", "the scores as they are")):
+        part = figure(page, "calculator", at)
+        for stage in (4, 5):
+            choose(part, "stages", stage)
+            assert part.locator('[data-part="matrix-scaled"] caption').inner_text() == head
+            assert (told in says(part)) == (stage == 4)
 
 
 def marked(part, matrix, kind="is-source") -> list[tuple[int, int]]:
