@@ -581,7 +581,7 @@ def test_of_another_sentence_the_page_says_nothing_that_was_of_its_own(site, wid
     top = hero(page).bounding_box()["y"]
     hero(page).locator('[data-part="sentence"]').fill("They can fish")
     shown = lead.evaluate(SAID)
-    told = '"A small model says what each word is. Arcs show where the one picked looked. "'
+    told = '"A small model says what each word is. Arcs show where the picked word looked. "'
     asked = '"Hide a word: does a tag change?"'
     assert shown["said"] == [[text, "visible", shown["size"]] for text in (told, asked)]
     assert not shown["own"]
