@@ -4,7 +4,7 @@
 // For tests (data-part): plane (svg), handle (g, role slider; data-which "query" or 0..n-1), score, weigh (radio
 // groups), temperature (range input), bars (where there is room: name, bar and number of each weight), share (tspans, beside
 // the names where there are no bars), output (g; data-off "true" where it lies beyond the plane: then it is an
-// arrow at the edge, on the ray to it), numbers (table: point, x, y, score, weight), status.
+// arrow at the edge, on the ray to it, named with how far away it is), numbers (table: point, x, y, score, weight), status.
 import { grip, labelled, temperatureSlider } from "./ui/controls.js";
 import { choices, draggable, fmt, h, halo, renew, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -17,9 +17,12 @@ import { hull, inside, mix, score, weigh } from "./math/lookup.js";
 const REACH = 3; // the plane goes from -3 to 3
 const SIZE = 360;
 const STEP = 0.1;
+const LINE = 16; // of a name
 const EDGE = 30; // around the plane, for points at its limits and their names
 /** Where it stands alone, words take more of the plane, and there is room to go out beyond them. */
 const CLOSE = 2.4;
+/** From where to where weights that are no shares are drawn, whatever they are: so one sees their size run away. */
+const AXES = /** @type {Record<string, number[]>} */ ({ relu: [0, 2], none: [-8, 8] });
 
 /** Places in a plane that goes from -reach to reach. @param {number} reach */
 function plot(reach) {
@@ -83,6 +86,8 @@ export default figure({
     const ring = s("circle", { r: 13, fill: "none", stroke: "var(--fig-output)", "stroke-width": 4 });
     const output = s("g", { "data-part": "output", "data-key": "", "pointer-events": "none" });
     const outputName = s("text", { "data-key": "", fill: "var(--fig-output)", "font-size": 14, y: 24, "text-anchor": "middle", "pointer-events": "none", ...halo() }, "output");
+    /** A second line of its name, where it lies beyond the plane. */
+    const away = /** @type {SVGElement} */ (outputName.cloneNode());
 
     /** @param {string | number} which */
     const at = (which) => /** @type {Point} */ (which === "query" ? model.get("query") : model.get("values")[which]);
@@ -129,7 +134,7 @@ export default figure({
     }
 
     let letter = 0; // half of its width; asked for once a drawing, before anything is moved: each question after that lays out the page
-    const half = (/** @type {Element} */ text) => letter * (text.textContent ?? "").length;
+    const half = (/** @type {Element} */ text) => letter * Math.max(...[text, text === outputName ? away : text].map((line) => (line.textContent ?? "").length));
     /**
      * Where a name begins to the right of its point, so that it stays inside the drawing.
      * @param {Element} text
@@ -146,7 +151,8 @@ export default figure({
       const texts = [...handles.map((g) => /** @type {Element} */ (g.lastElementChild)), outputName];
       const box = (/** @type {number} */ i, x = inward(texts[i], points[i][0]), y = -15) => {
         const [left, base] = [points[i][0] + x - half(texts[i]), points[i][1] + y];
-        return [left, base - 12, left + 2 * half(texts[i]), base + 4];
+        const second = texts[i] === outputName && away.textContent ? LINE : 0;
+        return [left, base - 12 - (y < 0 ? second : 0), left + 2 * half(texts[i]), base + 4 + (y < 0 ? 0 : second)];
       };
       const marks = points.map(([x, y]) => [x - 10, y - 10, x + 10, y + 10]);
       const shared = (/** @type {number[]} */ a, /** @type {number[]} */ b) => Math.max(Math.min(a[2], b[2]) - Math.max(a[0], b[0]), 0) * Math.max(Math.min(a[3], b[3]) - Math.max(a[1], b[1]), 0);
@@ -171,6 +177,9 @@ export default figure({
         texts[last - 1 + i].setAttribute("x", x.toFixed(2));
         texts[last - 1 + i].setAttribute("y", String(y));
       });
+      const y = Number(outputName.getAttribute("y"));
+      away.setAttribute("x", outputName.getAttribute("x") ?? "");
+      away.setAttribute("y", String(y < 0 ? y - LINE : y + LINE));
     }
 
     function build() {
@@ -178,7 +187,7 @@ export default figure({
       handles = [...names.map((name, i) => handle(i, name)), handle("query", "query")];
       const axes = s("path", { d: `M 0 ${SIZE / 2} H ${SIZE} M ${SIZE / 2} 0 V ${SIZE}`, stroke: "var(--fig-line)" });
       const dots = s("path", { d: grid, stroke: "var(--fig-line)", "stroke-width": 3.5, "stroke-linecap": "round" });
-      plane.replaceChildren(dots, axes, area, lines, ...handles, output, outputName);
+      plane.replaceChildren(dots, axes, area, lines, ...handles, output, outputName, away);
     }
 
     function read() {
@@ -218,8 +227,9 @@ export default figure({
         g.setAttribute("aria-valuetext", `x ${fmt(x)}, y ${fmt(y)}${share ? `, share${share.textContent}` : ""}`);
       });
       area.setAttribute("points", corners.map(([x, y]) => `${px(x)},${py(y)}`).join(" "));
-      // Weights that are no shares may be larger than one, and negative: all are drawn on one scale, from one axis.
-      const whole = Math.max(1, ...weights.map(Math.abs));
+      const axis = AXES[model.get("weights")];
+      const [low, high] = axis ?? [0, 1];
+      const seen = weights.map((weight) => Math.min(Math.max(weight, low), high));
       renew(
         lines,
         ...values.map(([x, y], i) =>
@@ -228,7 +238,7 @@ export default figure({
             x1: px(x), y1: py(y), x2: px(query[0]), y2: py(query[1]),
             stroke: weights[i] < 0 ? "var(--fig-quiet)" : "var(--fig-query)",
             "stroke-dasharray": weights[i] < 0 ? "3 3" : "none",
-            "stroke-width": (0.5 + (8 * Math.abs(weights[i])) / whole).toFixed(2),
+            "stroke-width": (0.5 + (8 * Math.abs(seen[i])) / high).toFixed(2),
             "stroke-opacity": Math.abs(weights[i]) < 1e-9 ? 0.08 : 0.45,
           }),
         ),
@@ -244,18 +254,19 @@ export default figure({
       const [across, down] = points[points.length - 1];
       const covers = points.slice(0, -1).some(([x, y]) => Math.hypot(x - across, y - down) < 14);
       output.replaceChildren(off ? arrow : covers ? ring : dot);
-      outputName.setAttribute("transform", `translate(${px(shown[0])} ${py(shown[1])})`);
+      away.textContent = off ? `${fmt(Math.hypot(...out), 1)} away` : "";
+      for (const text of [outputName, away]) text.setAttribute("transform", `translate(${px(shown[0])} ${py(shown[1])})`);
       putNames(points);
       const largest = Math.max(...weights);
-      const below = Math.max(0, -Math.min(...weights));
-      const span = Math.max(1, largest) + below;
-      bars.style.setProperty("--zero", (below / span).toFixed(4));
+      const span = high - low;
+      bars.style.setProperty("--zero", String(-low / span));
       renew(
         bars,
-        h("div", { "data-key": "head", class: "attnlab-label" }, "Weight of each"),
+        h("div", { "data-key": "head", class: "attnlab-label" }, `Weight of each${axis ? `, from ${fmt(low, 0)} to ${high}` : ""}`),
         ...weights.map((weight, i) => {
-          const from = (below + Math.min(weight, 0)) / span;
-          const bar = h("i", { class: `attnlab-mark${weight < 0 ? " is-less" : ""}`, "data-key": "bar", style: `--from: ${from.toFixed(4)}; --share: ${(Math.abs(weight) / span).toFixed(4)}` });
+          const from = (Math.min(seen[i], 0) - low) / span;
+          const past = axis && seen[i] !== weight ? " is-past" : "";
+          const bar = h("i", { class: `attnlab-mark${weight < 0 ? " is-less" : ""}${past}`, "data-key": "bar", style: `--from: ${from.toFixed(4)}; --share: ${(Math.abs(seen[i]) / span).toFixed(4)}` });
           return h("div", { "data-key": i, class: weight === largest ? "is-lead" : "" }, h("span", { "data-key": "name" }, names[i]), h("span", { "data-key": "room" }, bar, fmt(weight)));
         }),
       );

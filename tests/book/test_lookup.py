@@ -204,6 +204,45 @@ def test_bars_of_weights_that_are_no_shares_keep_their_proportions_and_negative_
         )
 
 
+DRAWN = """(figure) => [
+  figure.querySelector('[data-part="bars"] > .attnlab-label').textContent,
+  [...figure.querySelectorAll('[data-part="bars"] i')].map((bar) => {
+    const { left, width } = bar.getBoundingClientRect(), zero = bar.parentElement.getBoundingClientRect();
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    return [(left - zero.left) / (zero.width - 4 * rem), width / (zero.width - 4 * rem), bar.className];
+  }),
+  [...figure.querySelectorAll("line")].map((line) => Number(line.getAttribute("stroke-width"))),
+  [...figure.querySelectorAll('[data-part="plane"] > text')].map((text) => text.textContent),
+]"""
+"""The words above the bars; where each begins and how wide it is, in tracks; lines; the output's name."""
+
+
+@pytest.mark.parametrize("power", [0.3, 0, -0.6])
+def test_a_fixed_axis_shows_how_weights_that_are_no_shares_run_away(part, power):
+    part.locator('[data-part="temperature"]').fill(str(power))
+    for weigh, low, high, said in (("none", -8, 8, ", from −8 to 8"), ("relu", 0, 2, ", from 0 to 2")):
+        choose(part, "weigh", weigh)
+        name, bars, lines, output = part.evaluate(DRAWN)
+        assert name == f"Weight of each{said}"
+        expected = lookup(weights=weigh, temperature=round(10**power, 3))
+        weights = expected.numbers()[1].tolist()
+        for weight, (start, width, look), line in zip(weights, bars, lines, strict=True):
+            seen = min(max(weight, low), high)
+            assert start == pytest.approx((min(seen, 0) - low) / (high - low), abs=0.002)
+            assert width == pytest.approx(abs(seen) / (high - low), abs=0.002)
+            assert ("is-past" in look) == (seen != weight)
+            assert line == pytest.approx(0.5 + 8 * abs(seen) / high, abs=0.006)
+        # Of an output that the plane has no room for one reads how far away it is.
+        far = math.hypot(*expected.output.tolist())
+        assert output[0] == "output"
+        if max(map(abs, expected.output.tolist())) > 3:
+            assert float(output[1].removesuffix(" away")) == pytest.approx(far, abs=0.06)
+        else:
+            assert output[1] == ""
+    choose(part, "weigh", "softmax")
+    assert part.evaluate(DRAWN)[0] == "Weight of each"
+
+
 LETTERS = """(text) => {
   const { left, right, bottom } = text.getBoundingClientRect();
   return [left, bottom - 15, right, bottom - 5]; // without the paper around them
