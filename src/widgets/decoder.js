@@ -1,7 +1,7 @@
 // A generation, pass by pass: the cache fills, a pass reads all of it, a draft is verified.
 //
 // For tests (data-part): lanes (svg: old-word, new-word, draft-word with data-fate, pass with data-name, kept-numbers with
-// data-column), next, again (buttons), draft, heads, place (radio groups; place stands among the numbers), status,
+// data-column, alone), next, again (buttons), draft, heads, place (radio groups; place stands among the numbers), status,
 // numbers (table: next word, model, with a draft: draft, in both; written), checked (table of the draft), counts (table),
 // reset, ...
 import css from "./ui/writing.css";
@@ -56,8 +56,10 @@ export default figure({
       const rows = step.rows.length;
       const fresh = passes.length ? 1 + step.drafted.length : rows;
       const reads = bytes(models, { rows, read: fresh, drafted: step.drafted.length, heads: shared });
+      const without = bytes(models, { rows: ids.length + 1, read: passes.length ? 1 : ids.length + 1, drafted: 0, heads: shared });
+      const alone = without.weights + without.cache;
       const ended = step.words.includes(END) || ids.length + step.words.length > MOST;
-      return { ids, passes, before, drafted, shared, seed, step, at, rows, fresh, reads, ended };
+      return { ids, passes, before, drafted, shared, seed, step, at, rows, fresh, reads, alone, ended };
     }
 
     function go() {
@@ -85,7 +87,7 @@ export default figure({
 
     function update() {
       const now = read();
-      const { ids, passes, drafted, shared, step, at, rows, fresh, reads, ended } = now;
+      const { ids, passes, drafted, shared, step, at, rows, fresh, reads, alone, ended } = now;
       const spoken = step.words.map((i) => words[i]);
       next.textContent = ended ? "Start again" : "Next pass";
       select(draft, String(drafted));
@@ -93,7 +95,7 @@ export default figure({
       wide = room();
       const text = ["<start>", ...ids.map((i) => words[i]), ...spoken];
       const all = groups(now);
-      const { drawn, high } = drawLanes({ wide, words: text, step, groups: all, heads: models.card.models.model.n_heads, shared, reads }, words);
+      const { drawn, high } = drawLanes({ wide, words: text, step, groups: all, heads: models.card.models.model.n_heads, shared, reads, alone }, words);
       lanes.replaceChildren(...drawn);
       lanes.setAttribute("viewBox", `0 0 ${wide} ${high}`);
       const fate = step.drafted.map((i, k) => `${words[i]} ${k < step.kept ? "kept" : k === step.kept ? "refused" : "dropped"}`).join(", ");

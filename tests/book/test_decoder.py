@@ -86,12 +86,45 @@ def assert_shows(part, text=PROMPT, passes=(), **state):
         for kind, divided, width in parts:
             assert divided == among
             assert width == pytest.approx(unit * expected.reads[kind] / among, abs=0.02)
+    # Dashed, as long as the bar of a pass that drafts nothing: a word costs that without a draft.
+    ghost = part.locator('[data-part="alone"]')
+    assert ghost.count() == bool(step.drafted)
+    if step.drafted:
+        alone = sum(
+            Decoding(text, passes, **({"seed": SEED} | state | {"draft": 0, "place": 0})).reads.values()
+        )
+        assert float(ghost.get_attribute("width")) == pytest.approx(unit * alone, abs=0.02)
+        assert part.get_by_text(f"Draft 0: {alone / 1000:.1f}", exact=True).count() == 1
     assert part.locator('[data-part="error"]').is_hidden()
     return expected
 
 
 def lane(part, name):
     return part.locator(f'[data-part="{name}"]').all_text_contents()
+
+
+OVER = """(svg) => {
+  const boxes = [...svg.querySelectorAll("text")].map((text) => [text.textContent, text.getBBox()]);
+  const meet = (at, long) => (a, b) => a[at] < b[at] + b[long] - 4 && b[at] < a[at] + a[long] - 4;
+  const [across, down] = [meet("x", "width"), meet("y", "height")];
+  const met = (one, a) => boxes.filter(([two, b]) => one !== two && across(a, b) && down(a, b));
+  const bytes = boxes.filter(([text]) => /KB|Draft 0/.test(text));
+  return bytes.flatMap(([one, a]) => met(one, a).map(([two]) => [one, two]));
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_numbers_of_bytes_stand_apart_whatever_is_kept(site, page_file, width):
+    """Where little is kept, the bar of a word ends where that without a draft does, or beyond it."""
+    part = figure(site.figures(page_file, width=width, height=800), "decoder")
+    kept = set()
+    for heads, draft in (("4", "3"), ("4", "1"), ("2", "4"), ("1", "3")):
+        choose(part, "heads", heads)
+        choose(part, "draft", draft)
+        kept.add(assert_shows(part, heads=int(heads), draft=int(draft)).accepted)
+        assert part.locator('[data-part="lanes"]').evaluate(OVER) == []
+        assert part.locator('[data-part="lanes"]').evaluate(OUTSIDE) == []
+    assert {0, 2} <= kept
 
 
 def asks(part):
@@ -109,7 +142,12 @@ def press_next(part, times=1):
 
 def test_prefill_then_decode_to_the_end_and_again(part):
     assert passes_of(part) == [["prefill", 0, 4]]
-    assert part.locator(".attnlab-root").bounding_box()["height"] <= 520
+    assert part.locator(".attnlab-root").bounding_box()["height"] <= 450
+    # What counts is large: two bars, together nearly as high as all the numbers of the cache.
+    cache, bar = (
+        part.locator(one).first.bounding_box()["height"] for one in ('[data-part="now"]', "[data-reads]")
+    )
+    assert (bar, 2 * bar > 0.6 * cache) == (pytest.approx(26, abs=0.5), True)
     text, passes = PROMPT.split(), []
     while True:
         now = assert_shows(part, " ".join(text), passes)
@@ -175,7 +213,7 @@ def test_shared_heads_make_the_cache_small(part):
         expected = assert_shows(part, "the old dog fish the", [1, 1], heads=heads)
         assert expected.reads["cache"] == 6 * 256 * heads // 4
         height = part.locator('[data-part="now"]').get_attribute("height")
-        assert float(height) == 4 * (8 * heads + 3) + 2  # four bands, 8 pixels for a head
+        assert float(height) == 4 * (4 * heads + 3) + 2  # four bands, 4 pixels for a head
         assert part.locator('[data-part="shrunk"]').count() == (heads < 4)
         assert part.get_by_text("not trained further").count() == (heads < 4)
 

@@ -12,7 +12,8 @@ const SHADES = [[1.6, 0.95], [0.9, 0.6], [0.4, 0.33], [0, 0.12]];
 /** The bars of bytes end here. */
 const FULL = 70_000;
 const KINDS = /** @type {const} */ ([["weights", "quiet"], ["cache", "key"], ["draft", "ink"]]);
-const CELL = 8; // of a head
+const CELL = 4; // of a head
+const BAR = 26; // of bytes
 const NOTE = 240; // as wide as the words on a pass without a draft, and a little more
 
 const text = (/** @type {string} */ words, /** @type {number} */ x, /** @type {number} */ y, /** @type {Record<string, any>} */ look = {}) =>
@@ -21,12 +22,13 @@ const kilo = (/** @type {number} */ bytes) => fmt(bytes / 1000, 1);
 
 /**
  * @param {{ wide: number, words: string[], step: Pass, groups: Group[], heads: number, shared: number,
- *   reads: Record<string, number> }} given `words`: those of the text, <start> first, and those that this pass writes;
- *   `groups`: the passes, this one last; `heads`: of the model, of which `shared` keep keys and values
+ *   reads: Record<string, number>, alone: number }} given `words`: those of the text, <start> first, and those that this pass writes;
+ *   `groups`: the passes, this one last; `alone`: bytes of
+ *   this pass without a draft; `heads`: of the model, of which `shared` keep keys and values
  * @param {string[]} known the vocabulary
  * @returns {{ drawn: SVGElement[], high: number }}
  */
-export function drawLanes({ wide, words, step, groups, heads, shared, reads }, known) {
+export function drawLanes({ wide, words, step, groups, heads, shared, reads, alone }, known) {
   const narrow = wide < 480;
   const left = narrow ? 46 : 72;
   const PIN = narrow ? 28 : 30; // the height of a chance of 1
@@ -88,18 +90,19 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
   if (shared < heads) {
     drawn.push(s("rect", { x: left - 1, y: y - 2, width: (MOST + 1) * pitch, height: here + 1, fill: "none", stroke: "var(--fig-quiet)", "data-part": "shrunk" }));
     const note = narrow ? ["Means of the trained four", "heads, not trained further"] : ["The keys and values of four heads, averaged; the model was not trained further."];
-    note.forEach((line, i) => drawn.push(text(line, left + 6, y + here + 18 + 17 * i, { fill: "var(--fig-quiet)", "font-size": 12 })));
+    note.forEach((line, i) => drawn.push(text(line, left + 6, y + here + 15 + 14 * i, { fill: "var(--fig-quiet)", "font-size": 12 })));
   }
   for (let l = 0; l < layers; l++) {
     ["key", "value"].forEach((role, which) => {
       const at = y + (2 * l + which) * (band + 3);
       const name = `${which ? "V" : "K"}${narrow || shared < 2 ? "₁₂"[l] : `, layer ${l + 1}`}`;
-      drawn.push(lane(name, at + band / 2 + (band < 12 ? 4 : 5), { "font-size": band < 12 ? 10 : 12, fill: `var(--fig-${role})` }));
+      // One head is lower than its name: there K stands before V.
+      drawn.push(lane(name, at + band / 2 + 4, { "font-size": band < 12 ? 10 : 12, fill: `var(--fig-${role})`, ...(shared < 2 && !which ? { x: left - 24 } : {}) }));
       rows.forEach((row, column) => {
         const inked = SHADES.map(() => "");
         (which ? row.values : row.keys)[l].forEach((value, d) => {
           const [head, i] = [Math.floor(d / numbers), d % numbers];
-          inked[SHADES.findIndex(([least]) => Math.abs(value) >= least)] += `M${(x(column) + 1.5 + i * unit).toFixed(2)} ${at + head * CELL}h${unit.toFixed(2)}v${CELL - 1}h-${unit.toFixed(2)}z`;
+          inked[SHADES.findIndex(([least]) => Math.abs(value) >= least)] += `M${(x(column) + 1.5 + i * unit).toFixed(2)} ${at + head * CELL}h${unit.toFixed(2)}v${CELL - 0.5}h-${unit.toFixed(2)}z`;
         });
         inked.forEach((d, shade) => d && drawn.push(s("path", { d, fill: `var(--fig-${role})`, "fill-opacity": SHADES[shade][1] * (column >= gone ? 0.25 : 1), "data-part": "kept-numbers", "data-column": column })));
       });
@@ -138,16 +141,27 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
   const total = KINDS.reduce((sum, [kind]) => sum + reads[kind], 0);
   const piece = (/** @type {readonly string[]} */ [kind, role], /** @type {Record<string, any>} */ place) =>
     s("rect", { ...place, fill: `var(--fig-${role})`, "fill-opacity": kind === "weights" ? 0.45 : 0.9 });
+  const dashed = { fill: "none", stroke: "var(--fig-ink)", "stroke-dasharray": "4 3" };
+  const ghost = `Draft 0: ${kilo(alone)}`;
+  let beside = !drafted.length;
   for (const [name, among] of /** @type {[string, number][]} */ ([["a pass", 1], ["a word", step.words.length]])) {
-    drawn.push(lane(name, y + 11, { fill: "var(--fig-ink)" }));
+    const base = y + BAR / 2 + 5;
+    drawn.push(lane(name, base, { fill: "var(--fig-ink)" }));
     let from = left;
     for (const kind of KINDS) {
       const width = (long * reads[kind[0]]) / among / FULL;
-      drawn.push(piece(kind, { x: from.toFixed(2), y, width: width.toFixed(2), height: 13, "data-reads": kind[0], "data-among": among }));
+      drawn.push(piece(kind, { x: from.toFixed(2), y, width: width.toFixed(2), height: BAR, "data-reads": kind[0], "data-among": among }));
       from += width;
     }
-    drawn.push(text(`${kilo(total / among)} KB`, from + 5, y + 11, { "font-weight": 700 }));
-    y += 18;
+    // What a word costs where none is drafted; its name stands beside it, unless the number does.
+    if (drafted.length && name === "a word") {
+      const end = left + (long * alone) / FULL;
+      drawn.push(s("rect", { x: left, y, width: (end - left).toFixed(2), height: BAR, ...dashed, "data-part": "alone" }));
+      beside = from + (narrow ? 62 : 78) < end;
+      if (beside) drawn.push(text(ghost, end + 6, base, { "font-size": 12, fill: "var(--fig-quiet)" }));
+    }
+    drawn.push(text(`${kilo(total / among)} KB`, from + 6, base, { "font-size": narrow ? 14 : 17, "font-weight": 700 }));
+    y += BAR + 6;
   }
   let from = left;
   const named = (/** @type {string} */ label, /** @type {(x: number) => SVGElement} */ sign) => {
@@ -156,6 +170,7 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
     from += 24 + 7 * label.length;
   };
   for (const [kind, role] of KINDS.filter(([kind]) => reads[kind])) named(`${kind} ${kilo(reads[kind])}`, (x) => piece([kind, role], { x, y: y + 2, width: 10, height: 10 }));
+  if (!beside) named(ghost, (x) => s("rect", { x, y: y + 2, width: 10, height: 10, ...dashed }));
   if (drafted.length) named("a random number: kept if in the bar", (x) => s("circle", { cx: x + 5, cy: y + 7, r: 4, fill: "var(--fig-ink)", "data-part": "random" }));
   return { drawn, high: y + 18 };
 }
