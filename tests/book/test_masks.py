@@ -389,3 +389,10 @@ def test_the_figure_fits_its_screen(site, bench, width, most):
     choose(part, "late", "after")
     choose(part, "nudged", 5)
     assert part.locator(".attnlab-root").bounding_box()["height"] <= most
+
+
+def test_the_bullets_of_an_exercise_stand_inside_its_box(site):
+    lists = site.open(PAGE).locator(".exercise section > ul")
+    assert lists.evaluate_all(
+        "(all) => all.map((e) => parseFloat(getComputedStyle(e).paddingLeft) > 16)"
+    ) == [True]

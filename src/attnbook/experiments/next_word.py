@@ -106,7 +106,7 @@ class NextWord:
         batch: sentences in each step.
     """
 
-    told: ClassVar = {"optimizer": "Adam", "examples": "new sentences", "counts": "nats a guess in training"}
+    told: ClassVar = {"optimizer": "Adam", "examples": "new sentences", "counts": "nats a guess"}
 
     text: Text = field(repr=False)
     weigh: Callable[[Tensor], Tensor]
