@@ -1,7 +1,6 @@
 """The landing page and what a shared link shows: cards, ways through, first screens, pictures."""
 
 import re
-from collections import Counter
 from itertools import pairwise
 from types import SimpleNamespace
 from urllib.parse import quote, urlparse
@@ -114,25 +113,30 @@ def test_the_ways_through_add_up(book):
     ]
 
 
-def test_cards_of_all_parts_are_as_wide(site):
-    widths = "(cards) => [...new Set(cards.map((card) => Math.round(card.getBoundingClientRect().width)))]"
-    page = site.show(HOME)
-    assert len(page.locator("li.attn-card").evaluate_all(widths)) == 1
-    assert len(page.locator(".attn-path").evaluate_all(widths)) == 1
-
-
-def test_where_there_is_room_no_card_stands_alone_in_a_second_row(site):
-    tops = "(list) => [...list.children].map((card) => card.offsetTop)"
-    for part in site.show(HOME).locator("ul.attn-cards").all():
-        rows = Counter(part.evaluate(tops)).values()
-        assert min(rows) >= 2, rows
-        assert max(rows) <= 3, rows
-
-
-def test_a_wide_card_has_its_picture_beside_its_text(site):
-    for card in site.show(HOME).locator("li.attn-card").all():
+@pytest.mark.parametrize(
+    ("width", "most", "drawn"), [(1280, 3, 250), (768, 3, 180), (390, 1, 200), (320, 1, 200)]
+)
+def test_cards_fill_every_row_each_with_its_picture_across_the_top(site, width, most, drawn):
+    boxes = "(cards) => cards.map((card) => card.getBoundingClientRect().toJSON())"
+    page = site.open(HOME, width=width)
+    for part in page.locator("ul.attn-cards").all():
+        rows = {}
+        for box in part.locator("li.attn-card").evaluate_all(boxes):
+            rows.setdefault(round(box["top"]), []).append(box)
+        whole = part.bounding_box()
+        for row in rows.values():
+            assert min(most, 2) <= len(row) <= most
+            assert row[0]["left"] == pytest.approx(whole["x"], abs=1)
+            assert row[-1]["right"] == pytest.approx(whole["x"] + whole["width"], abs=1)
+            assert max(box["width"] for box in row) - min(box["width"] for box in row) < 1
+    for card in page.locator("li.attn-card").all():
         picture, title = card.locator("svg").bounding_box(), card.locator(".attn-card-title").bounding_box()
-        assert picture["x"] + picture["width"] < title["x"]
+        assert picture["y"] + picture["height"] <= title["y"]
+        # As wide as it is drawn: it keeps its shape within its box.
+        assert min(picture["width"], picture["height"] * 16 / 9) > drawn
+        assert title["width"] > 180
+    widths = "(ways) => [...new Set(ways.map((way) => Math.round(way.getBoundingClientRect().width)))]"
+    assert len(page.locator(".attn-path").evaluate_all(widths)) == 1
 
 
 @pytest.mark.parametrize(("width", "height", "top"), [(1280, 800, 310), (390, 844, 310), (320, 568, 400)])
