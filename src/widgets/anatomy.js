@@ -21,7 +21,7 @@ const HUES = ["var(--fig-query)", "var(--fig-accent)"];
 const [SHORT, LONG] = [8, 20];
 /** Of an arrow key, in doublings of the length; the slider has a finer one, so that two caches can be made equal. */
 const STEP = 1 / 16;
-const grouped = (/** @type {number} */ n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+const grouped = (/** @type {number} */ n) => n.toLocaleString("en");
 const text = (/** @type {any} */ props, /** @type {(string | Node)[]} */ ...words) => s("text", { "font-size": 12, fill: "var(--fig-quiet)", ...props }, ...words);
 
 /**
@@ -57,13 +57,13 @@ export default figure({
   keys: ["first", "second", "length"],
   setup({ model, body, say, set, signal }) {
     const names = Object.keys(PUBLISHED);
-    const sides = SIDES.map((side) => {
+    const sides = SIDES.map((side, at) => {
       const options = names.map((name) => h("option", { value: name }, `${PUBLISHED[name].label} (${PUBLISHED[name].year})`));
       const pick = h("select", { "data-part": side, "aria-label": `${side} model`, on: { change: () => set({ [side]: pick.value }) } }, ...options);
-      const layers = s("svg", { "data-part": "strip", "data-side": side, role: "img" });
+      const layers = s("svg", { "data-part": "strip", "data-side": side, role: "img", viewBox: "0 0 480 34" });
       const kinds = h("div", { class: "attnlab-kinds" });
       const lines = h("dl", { class: "attnlab-anatomy", "data-part": "formula", "data-side": side });
-      const name = h("b", { style: `color: ${HUES[SIDES.indexOf(side)]}` }, "AB"[SIDES.indexOf(side)]);
+      const name = h("b", { style: `color: ${HUES[at]}` }, "AB"[at]);
       const called = h("span");
       return { side, pick, layers, kinds, lines, called, column: h("div", {}, h("label", {}, name, pick), layers, kinds), changed: h("div", {}, name.cloneNode(true), " ", called, lines) };
     });
@@ -131,8 +131,8 @@ export default figure({
         const [own, other] = [chosen[at], chosen[1 - at]];
         pick.value = own.name;
         called.textContent = own.label;
-        const [step, gap] = [480 / own.strip.length, 480 / own.strip.length > 5 ? 1.5 : 0.8];
-        layers.setAttribute("viewBox", "0 0 480 34");
+        const step = 480 / own.strip.length;
+        const gap = step > 5 ? 1.5 : 0.8;
         layers.setAttribute("aria-label", `${own.strip.length} layers: ${layersOf(own)}`);
         renew(layers, ...[...own.strip].map((kind, i) => bar(kind, i * step + gap / 2, Math.max(step - gap, 1), 34, i)));
         const swatch = (/** @type {string} */ kind) => s("svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": true, style: "display: inline; width: 12px; margin: 0" }, bar(kind, 1, 10, 12));
@@ -159,13 +159,13 @@ export default figure({
       const rows = chosen.map((own) => [own.label, String(own.year), layersOf(own), grouped(Math.round(held(own, 2 ** LONG + 1) - held(own, 2 ** LONG))), size(held(own, n))]);
       numbers.replaceChildren(table("numbers", ["checkpoint", "year", "layers", "bytes a token, in the end", `cache for ${grouped(n)} tokens`], rows));
       const [a, b] = chosen.map((own) => held(own, n));
-      const [more, less] = a >= b ? [0, 1] : [1, 0];
+      const more = Number(a < b);
       const ratio = Math.max(a, b) / Math.max(Math.min(a, b), 1);
       // A model with a table of positions can't read beyond it.
       const would = chosen.map((own) => n > (own.table ?? n));
       const verbs = chosen.map((own, at) => (would[at] ? `, which has ${grouped(own.table ?? 0)} positions, would hold` : at && !would[0] ? "" : " holds"));
       const holds = would.some(Boolean) ? "would hold" : "holds";
-      const times = ratio > 1.005 ? ["AB"[more], ` ${holds} `, `${fmt(ratio, ratio < 10 ? (ratio < 1.1 ? 2 : 1) : 0)} times`, ` as much as ${"AB"[less]}`] : [];
+      const times = ratio > 1.005 ? ["AB"[more], ` ${holds} `, `${fmt(ratio, ratio < 10 ? (ratio < 1.1 ? 2 : 1) : 0)} times`, ` as much as ${"AB"[1 - more]}`] : [];
       weigh(chosen, n, would, times.length ? times : [`both ${holds.replace("holds", "hold")} the same`]);
       // The bars say it.
       say(`${grouped(n)} tokens: ${chosen[0].label}${verbs[0]} ${size(a)}, ${chosen[1].label}${verbs[1]} ${size(b)}${times.length ? `: ${times.join("")}` : ", as much"}.`, false);
@@ -242,7 +242,8 @@ export default figure({
       });
       const dots = chosen.map((own, side) => s("circle", { "data-key": side, cx: x(at), cy: y(held(own, n)), r: 4.5, fill: HUES[side] }));
       renew(handle, s("rect", { x: x(at) - 22, y: 0, width: 44, height: high - 20, fill: "transparent" }), s("path", { d: `M${x(at)} 18V${high - 22}`, stroke: INK, "stroke-width": 2 }), s("rect", { x: x(at) - 5, y: 16, width: 10, height: 22, rx: 5, fill: INK }), ...dots);
-      for (const [key, value] of Object.entries({ "aria-valuenow": at.toFixed(2), "aria-valuetext": `${grouped(n)} tokens` })) handle.setAttribute(key, value);
+      handle.setAttribute("aria-valuenow", at.toFixed(2));
+      handle.setAttribute("aria-valuetext", `${grouped(n)} tokens`);
       renew(behind, ...drawn);
       renew(before, ...letters, ...passed);
     }

@@ -187,7 +187,7 @@ export default figure({
       handles = [...names.map((name, i) => handle(i, name)), handle("query", "query")];
       const axes = s("path", { d: `M 0 ${SIZE / 2} H ${SIZE} M ${SIZE / 2} 0 V ${SIZE}`, stroke: "var(--fig-line)" });
       const dots = s("path", { d: grid, stroke: "var(--fig-line)", "stroke-width": 3.5, "stroke-linecap": "round" });
-      plane.replaceChildren(dots, axes, area, lines, ...handles, output, outputName, away);
+      plane.replaceChildren(dots, axes, area, lines, ...handles, output, outputName);
     }
 
     function read() {
@@ -255,6 +255,8 @@ export default figure({
       const covers = points.slice(0, -1).some(([x, y]) => Math.hypot(x - across, y - down) < 14);
       output.replaceChildren(off ? arrow : covers ? ring : dot);
       away.textContent = off ? `${fmt(Math.hypot(...out), 1)} away` : "";
+      if (off) plane.append(away);
+      else away.remove();
       for (const text of [outputName, away]) text.setAttribute("transform", `translate(${px(shown[0])} ${py(shown[1])})`);
       putNames(points);
       const largest = Math.max(...weights);

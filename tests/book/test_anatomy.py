@@ -61,6 +61,19 @@ def test_the_handle_follows_the_pointer_and_the_keys(site, bench):
     assert handle.get_attribute("aria-valuetext") == "16,384 tokens"
 
 
+@pytest.mark.parametrize("width", [1280, 600, 390, 320])
+def test_the_sliders_thumb_stands_below_the_plots_handle(site, bench, width):
+    part = figure(site.open(bench, width=width), "anatomy")
+    slider = part.locator('[data-part="length"]')
+    thumb = 16  # of a range input, as wide as the browser draws it
+    for power in (8, 14, 17, 20):
+        slider.fill(str(power))
+        track = slider.bounding_box()
+        at = track["x"] + thumb / 2 + (track["width"] - thumb) * (power - 8) / 12
+        line = part.locator('[data-part="handle"] path').bounding_box()
+        assert line["x"] + line["width"] / 2 == pytest.approx(at, abs=1), power
+
+
 def test_where_they_cross_is_marked_once_the_hand_has_passed_it(site, bench):
     page = site.figures(bench)
     part = figure(page, "anatomy")
