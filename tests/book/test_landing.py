@@ -646,6 +646,29 @@ def test_where_one_types_the_field_stays_while_words_become_a_list_and_their_ans
     assert covered == pytest.approx(0, abs=1) or height == 844
 
 
+def test_above_a_keyboard_the_word_picked_of_seven_stays_in_sight(browser, address):
+    context = browser.new_context(viewport={"width": 390, "height": 500}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(f"{address}/{HOME}.html")
+    figure = hero(page)
+    figure.locator(".is-asked").wait_for()
+    field, hiders = figure.locator('[data-part="sentence"]'), figure.locator('[data-part="hide"]')
+    field.tap()
+    field.fill("I can see him now")
+    five = [one.bounding_box()["height"] for one in hiders.all()]
+    field.fill("The cat that I saw can't")
+    page.wait_for_timeout(300)
+    seven = [one.bounding_box()["height"] for one in hiders.all()]
+    picked = figure.locator('[data-part="token"][aria-checked="true"]')
+    named, top = picked.locator("b").inner_text(), picked.bounding_box()["y"]
+    header = page.locator(".bd-header-article").bounding_box()
+    context.close()
+    assert (len(five), min(five) >= 40, named) == (5, True, "saw")
+    assert len(seven) == 7
+    assert 28 <= min(seven) <= max(seven) <= 34
+    assert top >= header["y"] + header["height"]
+
+
 SHARES = """async (figure) => {
   const frames = () => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
   const cards = () => [...figure.querySelectorAll('[data-part="token"]')];
