@@ -3,7 +3,7 @@
 // plainest tagger, in grey: what will come is in sight, and no answer.
 //
 // For tests (data-part): told (what the runs are made of), settings (button), choice (selects, data-run A or B, data-name), beside, train, step, restart, seed (buttons),
-// steps, progress, curves (svg; data-curve, data-ceiling, ceiling (texts), data-letter), sentence (input), unknown, examples (select), head (choices), looks (svgs),
+// steps, target (where the run stood of which a link was sent), progress, curves (svg; data-curve, data-ceiling, ceiling (texts), data-letter), sentence (input), unknown, examples (select), head (choices), looks (svgs),
 // heard (what is said of a run that goes on), opens (buttons, data-opens; data-part panel), challenge (list items, data-id), forget (button), confusion, gradient, numbers, tags,
 // weights (tables and svg), status, reset, link, pytorch, svg.
 import shared from "./ui/train.css";
@@ -72,6 +72,7 @@ export default figure({
     const asked = () => ({ a: model.get("a"), b: model.get("b"), seed: model.get("seed") });
     /** Where the run stood of which a link was sent: the same settings lead there. */
     let there = sentAt(place.shared, asked());
+    const away = () => (there && steps() < there.step ? there : null);
     const first = JSON.stringify(asked());
     const only = Boolean(model.get("only"));
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -84,6 +85,8 @@ export default figure({
     // The curves run ahead of what is said: numbers of a run that goes on are only heard.
     const heard = h("p", { class: "is-heard", role: "status", "data-part": "heard" });
     const counter = h("span", { class: "attnlab-steps", "data-part": "steps" });
+    // Once it is reached its room stays, so that nothing moves.
+    const target = h("span", { class: "attnlab-steps", "data-part": "target", style: "flex: none", hidden: !there });
     const progress = h("progress", { max: 1, value: 0, "data-part": "progress", "aria-label": "Sentences counted", hidden: true });
     const drawing = curves("curves", ["accuracy"]);
     const input = h("input", { type: "text", "aria-label": "A sentence of the grammar’s words", "data-part": "sentence", autocomplete: "off", spellcheck: "false", on: { input: () => set({ text: input.value }) } });
@@ -106,7 +109,7 @@ export default figure({
       ),
     );
     body.append(
-      h("div", { class: "attnlab-go-row" }, train, ...(only ? [] : [step, beside]), counter, progress),
+      h("div", { class: "attnlab-go-row" }, train, ...(only ? [] : [step, beside]), counter, target, progress),
       ...(only ? [settings.told] : [settings.line, settings.el]),
       h("div", { class: "attnlab-sides" }, h("div", {}, drawing.svg), h("div", {}, only ? "" : h("div", { class: "attnlab-said" }, input, examples), unknown, h("div", { class: "attnlab-row attnlab-pick" }, legend, picker), sight)),
       only ? "" : below.el,
@@ -168,7 +171,7 @@ export default figure({
       // Who is a step behind may catch up: both stop at the same one. Who is farther behind stops where it is.
       const most = Math.max(...runs.map((run) => run.model.steps));
       if (going) goal = most - steps() > 1 ? 0 : most;
-      else go(there && steps() < there.step ? there.step : Infinity);
+      else go(away()?.step ?? Infinity);
     }
 
     /** @param {number} to */
@@ -297,6 +300,9 @@ export default figure({
       });
       drawing.svg.setAttribute("aria-label", `Curves of training. ${runs.map(sentenceOf).join(" ")}${before.length ? ` In grey${ghosts[0].name ? "" : ", from before"}: ${before.join(", ")}.` : ""}`);
       counter.textContent = `step ${steps().toLocaleString("en")}`;
+      const ahead = away();
+      target.style.visibility = ahead ? "" : "hidden";
+      if (ahead) target.textContent = `sent at ${ahead.step.toLocaleString("en")}${runs.length > 1 ? "" : `: ${fmt(ahead.right, 1)} % right`}`;
       progress.hidden = !counting;
       if (counting) progress.value = counting.share;
       const said = listen();
@@ -398,8 +404,7 @@ export default figure({
       spoken = performance.now();
       const news = found.map((id) => `Found: ${CHALLENGES.find((one) => one.id === id)?.text}`);
       const grey = only && ghosts.length && !runs.some(trained) ? ["In grey: the word alone, trained before."] : [];
-      const back = there && steps() < there.step ? [`Sent at step ${there.step.toLocaleString("en")}${runs.length > 1 ? "" : `, ${fmt(there.right, 1)} % right`}: press Train to get there.`] : [];
-      const words = [...news, ...back, ...runs.map(sentenceOf), ...grey, ...(counting ? ["Counting all 61,242 sentences."] : [])].join(" ");
+      const words = [...news, ...runs.map(sentenceOf), ...grey, ...(counting ? ["Counting all 61,242 sentences."] : [])].join(" ");
       heard.textContent = going ? words : "";
       if (!going) say(words);
       if (found.length) draw();

@@ -626,27 +626,34 @@ def test_a_link_opens_the_same_choices_and_a_broken_one_says_why(site, page_file
         assert chosen(opened_anyway, "B") == {}
 
 
-def test_a_link_of_a_run_says_where_it_was_and_train_leads_there(part):
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_a_link_of_a_run_says_where_it_was_and_train_leads_there(part, width):
+    part.page.set_viewport_size({"width": width, "height": 844})
+    assert part.locator('[data-part="target"]').evaluate("(e) => getComputedStyle(e).display") == "none"
     train(part, 12)
     (there,) = steps(part)
     (right,) = reading(part, "right, exactly")
     again = "Copied: your settings; it trains afresh when opened."
     part.page.goto(copied(part, "link", again))
     linked = figure(part.page, "playground")
-    told = f"Sent at step {there:,}, {float(right.split()[0]):.1f} % right: press Train to get there."
-    assert says(linked).startswith(told)
+    told = f"sent at {there:,}: {float(right.split()[0]):.1f} % right"
+    target = linked.locator('[data-part="target"]')
+    assert target.inner_text() == told
+    below, top = (linked.locator(f'[data-part="{one}"]') for one in ("told", "train"))
+    far = middle(below)[1] - middle(top)[1]
     linked.locator('[data-part="train"]').click()
     reached(linked, there)
     paused(linked)
     counted(linked)
     assert steps(linked) == [there]
     assert reading(linked, "right, exactly") == [right]
-    assert "Sent" not in says(linked)
+    assert target.is_hidden()
+    assert middle(below)[1] - middle(top)[1] == far
     # Other settings don't lead there.
     linked.locator('[data-part="restart"]').evaluate("(button) => button.click()")
-    assert says(linked).startswith(told)
+    assert target.is_visible()
     choose(linked, "positions", "sinusoids")
-    assert "Sent" not in says(linked)
+    assert target.is_hidden()
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (320, 640)])
