@@ -1,7 +1,8 @@
 // A configuration, field by field: what each means, where the book has it, and above what all say together.
 //
 // For tests (data-part): example (select), file (button), text (textarea), defaults (what an example has of its class),
-// refused (what is wrong), summary (dl), strip (svg: path, data-kind), bars (svg: rect, data-of), find (text), all (button),
+// refused (what is wrong), summary (dl), strip (svg: path, data-kind), comb (svg: path, data-of), scale (svg: path, data-of),
+// find (text), all (button),
 // fields (table: field, value, what it means, section; rows with data-known), status.
 import css from "./ui/configuration.css";
 import { h, s, standalone } from "./ui/dom.js";
@@ -18,40 +19,50 @@ const LONGEST = 1_000_000;
 const EXACT = { spellcheck: "false", autocapitalize: "off", autocomplete: "off" };
 const ROWS = 1500;
 /** So many rows stand open; one button shows the others. */
-const FIRST = 10;
+const FIRST = 5;
 /** @param {string} what */
 const called = (what) => ({ inside: "Read in", "made for": "Longest text" })[what] ?? what[0].toUpperCase() + what.slice(1);
 
 const WIDE = 480;
 
+const TALL = 48;
+/** As wide as it has room for: of its lines and marks only the places stretch. @param {string} part @param {number} high @param {...Element} inside */
+const drawing = (part, high, ...inside) => s("svg", { "data-part": part, viewBox: `0 0 ${WIDE} ${high}`, preserveAspectRatio: "none", fill: "none", style: `height: ${high}px`, "aria-hidden": true }, ...inside);
+
+/** The box at a place of so many side by side. @param {number} many @param {number} at @param {number} from @param {number} tall @param {number} [gap] */
+function box(many, at, from, tall, gap = (WIDE * 0.2) / many) {
+  const wide = (WIDE / many - gap).toFixed(1);
+  return `M${((WIDE / many) * at + gap / 2).toFixed(1)} ${from}h${wide}v${tall}h-${wide}z`;
+}
+
 /** A tick for each layer, by the initial of its kind, but for what shares a cache. @param {string[]} kinds */
-function ticks(kinds) {
-  const step = WIDE / kinds.length;
-  const wide = (step * 0.8).toFixed(1);
-  return s("g", { transform: "scale(1 24)" }, ...kinds.map((kind, i) => {
-    const parts = LAYERS[kind === "shared" ? "X" : kind[0].toUpperCase()];
-    const d = parts.map(([from, tall]) => `M${(step * (i + 0.1)).toFixed(1)} ${from}h${wide}v${tall}h-${wide}z`).join("");
-    return s("path", { "data-kind": kind, d, [parts[0][2] ? "stroke" : "fill"]: "var(--fig-ink)", "vector-effect": "non-scaling-stroke" });
-  }));
+const ticks = (kinds) => kinds.map((kind, i) => {
+  const parts = LAYERS[kind === "shared" ? "X" : kind[0].toUpperCase()];
+  const d = parts.map(([from, tall]) => box(kinds.length, i, TALL * from, TALL * tall)).join("");
+  return s("path", { "data-kind": kind, d, [parts[0][2] ? "stroke" : "fill"]: "var(--fig-ink)" });
+});
+
+/** The heads of queries, and under each group what it shares. @param {import("./math/configuration.js").Reading} found */
+function comb({ heads, kept, latent }) {
+  const shared = latent ? 1 : kept;
+  if (!heads || !shared || heads > 160) return [];
+  const row = (/** @type {string} */ of, /** @type {number} */ many, /** @type {number} */ from, /** @type {number} */ tall) => s("path", { "data-of": of, d: Array.from({ length: many }, (_, i) => box(many, i, from, tall, of === "query" ? undefined : 160 / heads)).join(""), fill: `var(--fig-${of})` });
+  return [drawing("comb", 24, row("query", heads, 0, 10), ...(latent ? [row("ink", 1, 13, 11)] : [row("key", shared, 13, 5), row("value", shared, 19, 5)]))];
 }
 
 /** A size in words as a number of MiB. @param {string} words */
-const amount = (words) => parseFloat(words.replaceAll(",", "")) * (words.includes("GiB") ? 1024 : 1) || 0;
+const amount = (words) => parseFloat(words.replace(/,/g, "")) * (words.includes("GiB") ? 1024 : 1);
 
-/** What all layers keep, keys and values, over what they kept before. @param {string} now @param {string} before @param {number} keys their share, or 0 of a latent */
-function bars(now, before, keys) {
-  const sizes = [now, before].map(amount);
-  const most = 4 ** Math.ceil(Math.log2(Math.max(1, ...sizes)) / 2);
-  const [own, old] = sizes.map((size) => (WIDE * size) / most);
-  const bar = (/** @type {string} */ of, /** @type {number} */ x, /** @type {number} */ width, /** @type {string} */ fill, y = 0, height = 12) => s("rect", { "data-of": of, x, y, width, height, fill: `var(--fig-${fill})` });
+/** What all layers keep, and thinner what they kept before, on one scale for all: each mark sixteen times the last. @param {string} now @param {string} before */
+function scale(now, before) {
+  const line = (/** @type {string} */ of, /** @type {string} */ d, width = 1, ink = "quiet") => s("path", { "data-of": of, d, stroke: `var(--fig-${ink})`, "stroke-width": width });
+  // It ends a factor of four beyond its outer marks, and what is further stands there.
+  const at = (/** @type {string} */ size) => (size ? `M${Math.min(WIDE, Math.max(0, 24 * Math.log2(amount(size) / 4))).toFixed(1)} 0v20` : "");
   return [
-    drawing("bars", 20, bar("all", 0, WIDE, "paper"), bar("keys", 0, own * keys, "key"), bar(keys ? "values" : "latent", own * keys, own * (1 - keys), keys ? "value" : "ink"), bar("before", 0, old, "quiet", 14, 6)),
-    h("small", { class: "attnlab-private" }, `${keys ? "keys, values" : "latent"}, to ${most < 1024 ? `${most} M` : `${grouped(most / 1024)} G`}iB`),
+    drawing("scale", 20, line("all", "M0 10h480M48 6v8m96-8v8m96-8v8m96-8v8m96-8v8"), line("before", at(before), 3), line("now", at(now), 6, "ink")),
+    h("p", { class: "attnlab-private" }, ...["16 MiB", "256 MiB", "4 GiB", "64 GiB", "1 TiB"].map((mark) => h("span", {}, mark))),
   ];
 }
-
-/** @param {string} part @param {number} high @param {...Element} inside */
-const drawing = (part, high, ...inside) => s("svg", { "data-part": part, viewBox: `0 0 ${WIDE} ${high}`, preserveAspectRatio: "none", fill: "none", style: `height: ${high}px`, "aria-hidden": true }, ...inside);
 
 /** @param {any} model @param {string | undefined} base @returns {Promise<Data>} */
 async function known(model, base) {
@@ -64,7 +75,7 @@ async function known(model, base) {
 
 /** What a text holds, or an error in words for whoever pasted it. @param {string} text */
 function read(text) {
-  if (text.length > LONGEST) throw new Error(`This is too long: ${grouped(text.length)} characters, and at most ${grouped(LONGEST)} are read. Weights and word lists are other files.`);
+  if (text.length > LONGEST) throw new Error(`This is too long: ${grouped(text.length)} characters, and at most ${grouped(LONGEST)} are read. Weights are other files.`);
   if (!text.trim()) throw new Error("There is nothing to read yet: paste or drop a config.json, or pick an example.");
   const found = parse(text);
   if (found.kind !== "object") throw new Error(`A configuration is an object, { … } with fields; this is ${found.kind === "list" ? "a list" : "a single value"}.`);
@@ -82,14 +93,13 @@ export default figure({
     // What was pasted would stand in the address, and an address is sent: no link has it.
     delete place.link;
 
-    const example = h("select", { "data-part": "example", on: { change: () => example.value && set({ text: examples[Number(example.value)][1] }) } }, h("option", { value: "" }, "your own"), ...examples.map(([name], i) => h("option", { value: i }, name)));
-    const defaults = h("p", { class: "attnlab-private", "data-part": "defaults" }, note);
-    const file = h("input", { type: "file", accept: ".json,application/json,text/plain", hidden: true });
+    const example = h("select", { "data-part": "example", on: { change: () => (begin(), example.value && type(examples[Number(example.value)][1])) } }, h("option", { value: "" }, "your own"), ...examples.map(([name], i) => h("option", { value: i }, name)));
+    const file = h("input", { type: "file", accept: ".json,.txt", hidden: true });
     const pick = h("button", { type: "button", "data-part": "file", on: { click: () => file.click() } }, "Open a file");
     const text = h("textarea", { "data-part": "text", rows: 7, ...EXACT, wrap: "off", "aria-label": "The text of config.json" });
     const refused = h("p", { class: "attnlab-error attnlab-private", role: "alert", "data-part": "refused", hidden: true });
     const sent = h("p", { class: "attnlab-private" }, "Paste or drop a config.json here. It is read in this page and sent nowhere.");
-    const facts = h("dl", { class: "attnlab-facts", "data-part": "summary" });
+    const facts = h("dl", { class: "attnlab-facts", hidden: true, "data-part": "summary" });
     const find = h("input", { type: "text", "data-part": "find", placeholder: "a part of its name", ...EXACT });
     const none = h("p", { hidden: true }, "No field has this in its name.");
     const rows = h("tbody", { role: "rowgroup" });
@@ -98,13 +108,14 @@ export default figure({
     const table = h("table", { class: "attnlab-fields", role: "table", "aria-label": "Fields", "data-part": "fields" }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...heads)), rows);
     const more = h("button", { type: "button", class: "attnlab-unfold", "data-part": "all", on: { click: () => unfold() } });
     let open = false; // whether all rows are
-    const shown = h("div", { hidden: true }, facts, h("label", { class: "attnlab-find" }, "Find a field", find), none, table, more);
+    const shown = h("div", { hidden: true }, h("label", { class: "attnlab-open attnlab-find" }, "Find a field", find), none, table, more);
     body.append(
       h("div", { class: "attnlab-open" }, h("label", {}, "Example", example), pick, file),
-      defaults,
+      facts,
       text,
       sent,
       refused,
+      h("p", { class: "attnlab-private", "data-part": "defaults" }, note),
       shown,
     );
 
@@ -117,8 +128,10 @@ export default figure({
       await take(file.files?.[0]);
       file.value = "";
     });
-    text.addEventListener("focus", () => (start = held || start));
-    text.addEventListener("input", () => set({ text: (typed = text.value) }));
+    const type = (/** @type {string} */ words) => set({ text: (typed = words) });
+    const begin = () => (start = held || start);
+    text.addEventListener("focus", begin);
+    text.addEventListener("input", () => type(text.value));
     body.addEventListener("dragover", (event) => {
       event.preventDefault();
       text.classList.add("is-target");
@@ -127,9 +140,10 @@ export default figure({
     body.addEventListener("drop", (event) => {
       event.preventDefault();
       text.classList.remove("is-target");
-      const { files, ...data } = { files: event.dataTransfer?.files, words: event.dataTransfer?.getData("text/plain") };
-      if (files?.length) take(files[0]);
-      else if (data.words) set({ text: data.words });
+      const data = event.dataTransfer;
+      const words = data?.getData("text/plain");
+      if (data?.files.length) take(data.files[0]);
+      else if (words) set({ text: words });
     }, { signal });
     find.addEventListener("input", () => (sift(), seek()));
 
@@ -184,7 +198,7 @@ export default figure({
 
     /** @type {import("./math/configuration.js").Reading | null} */
     let found = null;
-    /** What was typed last; what all layers keep now, kept when the typing began, and before its last change that made a difference. */
+    /** What was typed or picked last; what all layers keep now, kept when that began, and before its last change that made a difference. */
     let [typed, held, start, before] = ["", "", "", ""];
 
     /** Puts the size before a change beside the one now: on its way to 64, a 6 may have none. @param {[string, string[]][]} said @param {boolean} unknown */
@@ -195,8 +209,7 @@ export default figure({
       held = size;
       if (typed !== model.get("text")) [start, before] = [held, ""];
       else if (held !== start) before = start;
-      if (before === held) before = "";
-      if (!before) return;
+      if (before === held || !before) return void (before = "");
       if (own) own[0] += `; before ${before.replace(at, "")}`;
       else if (unknown) said.splice(after, 0, ["in all", [`unknown; before ${before}`]]);
     }
@@ -206,10 +219,7 @@ export default figure({
       if (text.value !== now) text.value = now.length > LONGEST ? "" : now;
       const at = examples.findIndex(([, own]) => own === now);
       example.value = at < 0 ? "" : String(at);
-      // Its line stays empty under who types: the text would move.
-      defaults.style.visibility = at < 0 ? "hidden" : "";
-      if (now !== typed) {
-        defaults.hidden = at < 0;
+      if (at >= 0 || now !== typed) {
         find.value = "";
         open = false;
       }
@@ -223,13 +233,15 @@ export default figure({
         const said = summary(result, rules);
         if (result.inside) said.unshift(["inside", [result.inside.slice(0, -1)]]);
         compare(said, !result.cache);
-        const each = result.cache?.[0]?.terms.at(-1);
         /** @type {Record<string, Element[] | null>} */
-        const drawn = { layers: result.order && [drawing("strip", 24, ticks(result.order))], "in all": bars(held, before, result.latent ? 0 : Array.isArray(each) ? each[0] / (each[0] + each[1]) : 0.5) };
-        facts.replaceChildren(...said.flatMap(([what, lines]) => [h("dt", {}, called(what)), h("dd", {}, ...(drawn[what] ?? []), ...lines.map((line) => h("div", { "data-unknown": line.startsWith("unknown") }, line)))]));
+        const drawn = { layers: result.order && [drawing("strip", TALL, ...ticks(result.order))], heads: comb(result), "in all": scale(held, before) };
+        const top = text.getBoundingClientRect().top;
+        facts.replaceChildren(...said.flatMap(([what, lines]) => [h("dt", {}, called(what)), h("dd", {}, ...(drawn[what] ?? []), ...lines.map((line) => h("div", {}, line)))]));
         rows.replaceChildren(...all.slice(0, ROWS).map(line));
-        shown.hidden = false;
-        refuse("");
+        facts.hidden = shown.hidden = false;
+        // A line more or less above does not move the text under who types.
+        if (text.matches(":focus")) scrollBy(0, text.getBoundingClientRect().top - top);
+        refuse();
         sift();
         const cut = all.length > ROWS ? ` The first ${grouped(ROWS)} are listed.` : "";
         say(`${grouped(all.length)} ${all.length === 1 ? "field" : "fields"}: ${grouped(ours)} in this book, ${grouped(all.length - ours)} not.${cut}`);
@@ -239,11 +251,12 @@ export default figure({
       }
     }
 
-    /** The last good reading stays, or the page would jump under the caret. @param {string} why */
-    function refuse(why) {
+    /** The last good reading stays, or the page would jump under the caret. */
+    function refuse(why = "") {
       refused.textContent = why;
       refused.hidden = !why;
-      sent.hidden = shown.classList.toggle("is-before", !!why);
+      sent.hidden = !!why;
+      for (const part of [facts, shown]) part.classList.toggle("is-before", !!why);
     }
 
     return {
@@ -259,7 +272,7 @@ export default figure({
         const lines = found ? summary(found, rules).flatMap(([what, said]) => said.map((line, i) => [i ? "" : called(what), line])) : [["", "no configuration"]];
         const text = (/** @type {number} */ x, /** @type {number} */ i, /** @type {string} */ fill, /** @type {string} */ words) => s("text", { x, y: 24 + 22 * i, "font-size": 14, fill: `var(--fig-${fill})` }, words);
         const wide = 120 + 7.4 * Math.max(66, ...lines.map(([, line]) => line.length));
-        return standalone(s("svg", { viewBox: `0 0 ${Math.ceil(wide)} ${22 * lines.length + 48}` }, s("g", { fill: "none", transform: `translate(110 ${22 * lines.length + 14})` }, ticks(found?.order ?? [])), ...lines.flatMap(([what, line], i) => [text(10, i, "quiet", what), text(110, i, "ink", line)])));
+        return standalone(s("svg", { viewBox: `0 0 ${Math.ceil(wide)} ${24 + TALL + 22 * lines.length}` }, s("g", { fill: "none", transform: `translate(110 ${22 * lines.length + 14})` }, ...ticks(found?.order ?? [])), ...lines.flatMap(([what, line], i) => [text(10, i, "quiet", what), text(110, i, "ink", line)])));
       },
     };
   },

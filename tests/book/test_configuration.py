@@ -1,6 +1,7 @@
 """A configuration read in the page: pasted, dropped, picked and refused, against what Python reads."""
 
 import json
+import math
 
 import pytest
 
@@ -61,7 +62,9 @@ def test_each_example_says_in_the_page_what_python_says(part):
         config = census.published(name)
         shown = summary(part)
         for what, lines in reading.summary(configuration.read(config)):
-            assert shown[NAMES.get(what, what.capitalize())] == lines, name
+            # What the example before it keeps stands behind its own.
+            told = [line.partition("; before")[0] for line in shown[NAMES.get(what, what.capitalize())]]
+            assert told == lines, name
         tops = [row[0] for row in table(part, "fields") if "." not in row[0]]
         assert tops == list(config)
         assert says(part).startswith(f"{len(table(part, 'fields'))} fields: ")
@@ -100,11 +103,11 @@ def test_a_pasted_text_is_told_field_by_field(part):
     assert summary(part)["Cache"] == ["2 layers × 2 × 1 × 8 × 2 bytes = 64 bytes a token"]
 
 
-def test_ten_fields_stand_open_and_one_button_and_paper_show_all(part):
+def test_five_fields_stand_open_and_one_button_and_paper_show_all(part):
     rows = part.locator('[data-part="fields"] tbody tr')
     total, more = rows.count(), part.locator('[data-part="all"]')
     assert more.inner_text() == f"Show all {total}"
-    assert rows.filter(visible=True).count() == 10
+    assert rows.filter(visible=True).count() == 5
     part.page.emulate_media(media="print")
     assert rows.filter(visible=True).count() == total
     part.page.emulate_media(media="screen")
@@ -117,7 +120,7 @@ def test_ten_fields_stand_open_and_one_button_and_paper_show_all(part):
     assert says(part) == f"All {total} fields are shown."
     assert more.get_attribute("aria-expanded") == "true"
     more.click()
-    assert rows.filter(visible=True).count() == 10
+    assert rows.filter(visible=True).count() == 5
     paste(part, '{"n_head": 4}')
     assert more.is_hidden()
 
@@ -132,7 +135,6 @@ def test_what_an_example_has_of_its_class_is_said_beside_it_alone(part):
     ]
     assert "# states are not counted" in copied(part)
     paste(part, '{"num_hidden_layers": "32"}')
-    assert not beside.is_visible()
     assert summary(part)["Layers"] == ["unknown: num_hidden_layers is “32”, no whole number above 0"]
 
 
@@ -250,8 +252,31 @@ def test_what_stood_before_a_change_stands_beside_what_stands_now(part):
     assert in_all() == [f"4.5 GiB {long}, its longest text"]
     edit(part, '"num_key_value_heads": 8', ["Backspace", "4"])
     assert in_all() == [f"2.3 GiB {long}, its longest text; before 4.5 GiB"]
+    # An example is compared with what stood there before it.
     part.locator('[data-part="example"]').select_option(label="Llama 2 7B")
-    assert "before" not in in_all()[0]
+    assert in_all() == ["2.0 GiB at 4,096 tokens, its longest text; before 2.3 GiB at 131,072 tokens"]
+    part.locator('[data-part="example"]').select_option(label="Mistral 7B v0.1")
+    assert in_all()[0].endswith("; before 2.0 GiB at 4,096 tokens")
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_the_drawing_stands_below_the_example_and_the_text_below_it(site, bench, width):
+    part = figure(site.open(bench, width=width), "configuration")
+    tops = [
+        part.locator(f'[data-part="{name}"]').bounding_box()["y"]
+        for name in ("example", "strip", "comb", "scale", "text", "defaults", "find", "fields")
+    ]
+    assert tops == sorted(tops)
+    assert tops[1] - tops[0] < 140
+    # What the drawing says takes a line more or less, and the text stays under the caret.
+    area = part.locator('[data-part="text"]')
+    edit(part, '"num_key_value_heads": 8', ["Backspace"])
+    part.page.evaluate("scrollBy(0, 100)")
+    at = area.bounding_box()["y"]
+    for key in "64":
+        part.page.keyboard.press(key)
+    assert "36.0 GiB" in summary(part)["In all"][0]
+    assert area.bounding_box()["y"] == pytest.approx(at, abs=1)
 
 
 def test_what_is_too_big_is_not_read(part):
@@ -314,7 +339,7 @@ def test_a_field_is_found_by_a_part_of_its_name(part):
     assert part.get_by_text("No field has this in its name.").is_visible()
     part.locator('[data-part="example"]').select_option(label="Llama 2 7B")
     assert find.input_value() == ""
-    assert part.locator('[data-part="fields"] tbody tr:visible').count() == 10
+    assert part.locator('[data-part="fields"] tbody tr:visible').count() == 5
 
 
 def test_keys_alone_reach_everything(part):
@@ -353,33 +378,67 @@ def test_copied_code_runs_where_nothing_grows_or_nothing_is_known(part, name):
     assert printed.split("\n")[0] == ("4096 0.0 MiB" if name == "mamba2" else "")
 
 
-def bars(part):
-    """What the bars of the cache say, as shares of their scale, and the scale."""
-    box = part.locator('[data-part="bars"]')
-    wide = dict(
-        box.locator("rect").evaluate_all("(all) => all.map((r) => [r.dataset.of, r.width.baseVal.value])")
+def marks(part):
+    """Where the sizes of the cache stand, as shares of their scale."""
+    return dict(
+        part.locator('[data-part="scale"] path:not([data-of="all"])').evaluate_all(
+            "(all) => all.filter((path) => path.getAttribute('d')).map((path) =>"
+            " [path.dataset.of, Math.round(1000 * path.getBBox().x / 480) / 1000])"
+        )
     )
-    return {of: round(width / wide["all"], 3) for of, width in wide.items() if of != "all"}, box.locator(
-        "xpath=following-sibling::small"
-    ).inner_text()
 
 
-def test_each_layer_has_a_tick_in_its_order_and_a_change_two_bars_on_one_scale(part):
+def test_each_layer_has_a_tick_in_its_order(part):
     ticks = lambda: part.locator('[data-part="strip"] path').evaluate_all(  # noqa: E731
-        "(all) => all.map((tick) => [tick.dataset.kind, Math.round(100 * tick.getBBox().height) / 100])"
+        "(all) => all.map((tick) => [tick.dataset.kind, Math.round(100 * tick.getBBox().height / 48) / 100])"
     )
     assert ticks() == [["window", 0.45], ["full", 1]] * 18
-    assert bars(part) == ({"keys": 0.141, "values": 0.141, "before": 0}, "keys, values, to 16 GiB")
-    edit(part, '"num_key_value_heads": 8', ["Backspace", "6", "4"])
-    assert bars(part) == ({"keys": 0.281, "values": 0.281, "before": 0.07}, "keys, values, to 64 GiB")
-    part.locator('[data-part="example"]').select_option(label="Kimi Linear 48B-A3B")
-    assert [kind for kind, _ in ticks()].count("linear") == 20
-    sizes, scale = bars(part)
-    assert (sizes["keys"], scale[:11]) == (0, "latent, to ")
-    for name in ("mamba2", "deepseek_v4"):  # nothing grows, nothing is known
+    for name, kinds in (("kimi_linear", (20, 27)), ("mamba2", (64, 64)), ("deepseek_v4", (0, 0))):
         part.locator('[data-part="example"]').select_option(label=LABELS[name])
-        assert part.locator('[data-part="bars"]').count() == 0
-        assert len(ticks()) == (64 if name == "mamba2" else 0)
+        assert ([kind for kind, _ in ticks()].count("linear"), len(ticks())) == kinds
+
+
+def test_each_group_of_queries_stands_above_the_keys_and_values_that_it_shares(part):
+    comb = lambda: part.locator('[data-part="comb"] path').evaluate_all(  # noqa: E731
+        "(all) => all.map((row) => [row.dataset.of, row.getAttribute('d').split('z').length - 1])"
+    )
+    assert comb() == [["query", 64], ["key", 8], ["value", 8]]
+    edit(part, '"num_key_value_heads": 8', ["Backspace", "6", "4"])
+    assert comb() == [["query", 64], ["key", 64], ["value", 64]]
+    part.locator('[data-part="example"]').select_option(label="Kimi Linear 48B-A3B")
+    assert comb() == [["query", 32], ["ink", 1]]
+    for text in ('{"num_attention_heads": 6, "num_key_value_heads": 4}', '{"num_attention_heads": 1000000}'):
+        paste(part, text)
+        assert comb() == []
+
+
+def test_all_sizes_stand_on_one_scale(part):
+    place = lambda gib: round(math.log2(gib * 2**10 / 4) / 20, 3)  # noqa: E731
+    assert marks(part) == {"now": pytest.approx(place(4.5), abs=0.002)}
+    edit(part, '"num_key_value_heads": 8', ["Backspace", "6", "4"])
+    assert marks(part) == pytest.approx({"now": place(36), "before": place(4.5)}, abs=0.002)
+    # The next example has a shorter mark for this one, and the scale is the same.
+    part.locator('[data-part="example"]').select_option(label="Llama 2 7B")
+    assert marks(part) == pytest.approx({"now": place(2), "before": place(36)}, abs=0.002)
+    # Its marks stand above their names.
+    scale = part.locator('[data-part="scale"]')
+    at = scale.evaluate("""(svg) => {
+      const { left, width } = svg.getBoundingClientRect();
+      return [...svg.nextElementSibling.children].map((name) => {
+        const box = name.getBoundingClientRect();
+        return [name.textContent, (box.left + box.width / 2 - left) / width];
+      });
+    }""")
+    assert [name for name, _ in at] == ["16 MiB", "256 MiB", "4 GiB", "64 GiB", "1 TiB"]
+    assert [x for _, x in at] == pytest.approx([place(16**i / 64) for i in range(5)], abs=0.002)
+    for heads, x in ((10**10, 1), (1, 0)):  # what is beyond it stands at its end
+        paste(part, json.dumps({"n_layer": 1, "n_head": heads, "head_dim": 1, "n_positions": 1024}))
+        assert marks(part)["now"] == x
+    # Nothing grows, or nothing is known.
+    for name in ("mamba2", "deepseek_v4"):
+        part.locator('[data-part="reset"]').click()
+        part.locator('[data-part="example"]').select_option(label=LABELS[name])
+        assert "now" not in marks(part)
 
 
 def test_the_saved_drawing_has_the_summary(part):
