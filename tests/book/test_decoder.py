@@ -113,7 +113,7 @@ OVER = """(svg) => {
 }"""
 
 
-@pytest.mark.parametrize("width", [1280, 390, 320])
+@pytest.mark.parametrize("width", [1280, 560, 390, 320])
 def test_numbers_of_bytes_stand_apart_whatever_is_kept(site, page_file, width):
     """Where little is kept, the bar of a word ends where that without a draft does, or beyond it."""
     part = figure(site.figures(page_file, width=width, height=800), "decoder")
