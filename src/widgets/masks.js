@@ -218,7 +218,7 @@ export default figure({
         );
       });
       const heads = ["sum", "moved"].map((text) => h("th", { scope: "col" }, text));
-      const made = h("table", { "data-key": "outputs", "data-part": "outputs", class: which < 0 ? "attnlab-paint is-still" : "attnlab-paint" }, h("caption", {}, "Each row"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", { "data-key": "rows" }, ...rows));
+      const made = h("table", { "data-key": "outputs", "data-part": "outputs", class: "attnlab-paint" }, h("caption", {}, "Each row"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", { "data-key": "rows" }, ...rows));
       renew(outputs, made);
     }
 

@@ -87,6 +87,8 @@ def test_it_starts_causal_and_says_what_is_and_not_what_follows(site, bench):
     assert says(part) == "21 of 36 cells open, the others closed before the softmax: score −∞."
     # Which outputs a nudge moves is asked beside the figure.
     assert all(far == "" for _, far in gauges(part))
+    # Where it will stand is in sight before.
+    assert part.locator('[data-part="outputs"] th').last.is_visible()
     assert "moved" not in says(part)
     assert not part.locator('[data-part="numbers"]').is_visible()
     assert cell(part, 0, 5).get_attribute("title") == "closed before the softmax: score −∞, so weight 0"
@@ -227,6 +229,23 @@ def test_a_leak_s_amount_is_in_its_frame_at_any_width(site, bench, width):
         "all => all.map((e) => e.offsetHeight)"
     )
     assert len(set(high)) == 1
+
+
+APART = """(part) => [...part.querySelectorAll(".is-sum")].map((gauge) => {
+  const text = document.createRange();
+  text.selectNodeContents(gauge.querySelector("b"));
+  const [is, bar, frame] = [text, gauge.querySelector("i"), gauge].map((e) => e.getBoundingClientRect());
+  // The digits end above their line's: on 78 % of it.
+  return [is.top + 0.78 * is.height < bar.top, bar.bottom <= frame.bottom, frame.height];
+})"""
+
+
+@pytest.mark.parametrize(("width", "cell_wide"), [(1280, 60), (390, 28), (320, 25)])
+def test_a_sum_stands_above_its_bar_and_a_wide_screen_has_wide_cells(site, bench, width, cell_wide):
+    part = figure(site.figures(bench, width=width), "masks")
+    choose(part, "late", "after")
+    assert part.evaluate(APART) == [[True, True, 26]] * 6
+    assert cell(part, 0, 0).bounding_box()["width"] == pytest.approx(cell_wide, abs=1)
 
 
 PRESETS = {
