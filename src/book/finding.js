@@ -194,9 +194,9 @@ export class Book {
     if (rest !== question && this.terms.has(key(rest))) return { ...this.ask(rest), defined: true };
     const asked = telling(question);
     const read = asked.map((word, at) => this.#read(word, at === asked.length - 1 && !/\s$/.test(question)));
-    const ways = [...read.flatMap((some, at) => some.map((way) => ({ ...way, from: at, until: at + 1 }))), ...(DOTTED.test(question) ? [] : this.#spans(asked, read))];
+    const ways = [...read.flatMap((some, at) => some.map((way) => ({ ...way, from: at, until: at + 1 }))), ...(DOTTED.test(question.replace(/^\s*torch\./, "")) ? [] : this.#spans(asked, read))];
     // A name of code that means nothing else is read in one piece where it stands so.
-    const name = SNAKE.test(question) && !this.called.has(key(question)) && !this.terms.has(key(question)) ? stem(parts(question).join("")) : "";
+    const name = SNAKE.test(question) && !this.terms.has(key(question)) ? stem(parts(question).join("")) : "";
     const exactly = new Set(name ? this.having(name).flatMap(({ id, said }) => (said ? id : [])) : []);
     if (exactly.size) ways.push({ stems: [name], weight: 2, from: 0, until: asked.length });
     const { scores, rarity } = this.#score(ways, asked.length);
@@ -320,8 +320,11 @@ export class Book {
     if (ways.length || word.length < 4) return ways;
     const halves = [...word].map((_, at) => [word.slice(0, at), word.slice(at)]).find((pair) => this.#says(pair.map(stem).join(" ")));
     if (halves) return [{ stems: halves.map(stem), weight: 0.9, changed: halves.join(" ") }];
-    // One alone, and first letters are seldom wrong: the reader is told what was read, and nothing else is marked.
-    const slips = this.#words((other) => slip(word, other));
+    // What goes by another name is no slip.
+    if (this.called.has(own)) return [];
+    // One alone, and first letters are seldom wrong: the reader is told what was read, and nothing else is marked. Of a name
+    // with a digit, such as gpt4, only the digit may be too much: mat1 is not math.
+    const slips = this.#words((other) => slip(word, other) && (!/\d/.test(word) || other === word.replace(/\d+/, "")));
     const meant = slips.find((other) => other[0] === word[0]) ?? slips[0];
     return meant ? [{ stems: [stem(meant)], weight: 0.8, changed: meant }] : [];
   }

@@ -73,6 +73,10 @@ ASKED = {
     "Q K^T": (FIRST, "queries_keys_values"),
     "QK": (FIRST, "queries_keys_values"),
     "formula": (FIRST, "queries_keys_values"),
+    "scaled_dot_product_attention": (FIRST, "multi_head"),
+    "tril": (FIRST, "masking"),
+    "torch.tril": (FIRST, "masking"),
+    "d_model": (FIRST, "chapters/notation"),
     "how do I hide the future": (FIRST, "masking"),
     "what stops a model from cheating": (FIRST, "masking"),
     "look ahead": (FIRST, "masking"),
@@ -355,9 +359,14 @@ def test_a_term_is_explained_and_a_slip_is_told(opened):
     assert page.locator(f"{DIALOG} [role=status]").bounding_box()["height"] > 10
     assert meaning.locator("a").count() == 0
     # So is a name that the book never says.
-    for question, read in {"ChatGPT": "language model", "backprop": "gradient"}.items():
+    for question, read in {"ChatGPT": "language model", "backprop": "gradient", "triu": "causal mask"}.items():
         ask(field, question)
         assert says(page, DIALOG).startswith(f"Read as “{read}”.")
+    # Of a name with a digit only the digit may be too much.
+    ask(field, "gpt4")
+    assert says(page, DIALOG).startswith("Read as “gpt”.")
+    ask(field, "mat1 shapes")
+    assert "Read as" not in says(page, DIALOG) and "“mat1”" in says(page, DIALOG)
 
 
 def test_of_two_terms_asked_apart_both_are_explained_and_what_attention_is_in_five_minutes(opened):
