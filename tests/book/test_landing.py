@@ -465,7 +465,7 @@ def test_no_answer_is_in_sight_before_its_question_was_tried(site):
         (
             "A noun",
             "direction, seen from the middle",
-            "the value of a counts most",
+            "the votes of a count most",
             "a move changes arrows",
             "no training takes A across",
         ),
