@@ -12,8 +12,10 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import shorten
 from typing import NamedTuple
 
+import torch
 from docutils import nodes
 from pybtex.richtext import Text
 from sphinx import addnodes
@@ -48,6 +50,11 @@ STRESSED = 4
 STAGE = "attnbook"
 """The package of which the search knows names only: readers of the book seldom ask for more."""
 WORD = re.compile(r"\w\w+")
+NAMED = re.compile(r"(?<=\.)[A-Za-z]\w{3,}")
+"""What code takes from a module or an object: of these, PyTorch's functions are searched for."""
+TORCH = (torch, torch.Tensor, torch.nn, torch.nn.functional)
+LINE = 60
+"""Letters of a line of code that a list of places shows."""
 ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e|ly|ions?)$")
 
 
@@ -85,7 +92,7 @@ def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
     book = env.attnlab_chapters  # type: ignore[attr-defined]
     asked = share.lines(Path(app.srcdir))
     numbered = {one.page: one for one in book if one.number is not None}
-    pages = []
+    pages, coded = [], []
     for page in sorted(env.all_docs, key=lambda page: (page not in numbered, page)):
         chapter = numbered.get(page)
         title = f"{chapter.label} {chapter.title}" if chapter else env.titles[page].astext()
@@ -105,7 +112,11 @@ def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
                 whole._replace(text=SENTENCE.split(whole.text)[0], stressed="", unread=""),
                 *_definitions(doctree, book),
             ]
-        pages.append((app.builder.get_target_uri(page), title, kind, sections))
+        address = app.builder.get_target_uri(page)
+        pages.append((address, title, kind, sections))
+        # A solution's code stands in no section that is listed.
+        listed = {section.anchor for section in sections} - {""}
+        coded += [(name, f"{address}#{at}", line) for name, at, line in _coded(doctree) if at in listed]
     found_in = Counter(
         word
         for *_, kind, sections in pages
@@ -125,10 +136,21 @@ def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
         )
         for at, title, kind, sections in pages
     ]
+    code: dict[str, tuple[str, str]] = {}
+    for name, at, line in coded:
+        if not found_in.keys() & _stems(name):
+            code.setdefault(name.lower(), (at, line))
     forms = [sorted(terms.forms(term)) for term in env.attnlab_terms]  # type: ignore[attr-defined]
     same = [form for form in forms if len({word[:4].lower() for word in form}) > 1]
-    listed = list(_sources(app, env, [page for page in numbered if page in env.all_docs]))
-    return {"pages": kept, "same": same, "asked": synonyms.ASKED, "alone": synonyms.ALONE, "sources": listed}
+    sourced = list(_sources(app, env, [page for page in numbered if page in env.all_docs]))
+    return {
+        "pages": kept,
+        "same": same,
+        "asked": synonyms.ASKED,
+        "alone": synonyms.ALONE,
+        "sources": sourced,
+        "code": code,
+    }
 
 
 def _sources(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, str, str, str]]:
@@ -225,6 +247,19 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
             _spaced(", ".join(dict.fromkeys(one for one in stressed if len(one.split()) <= STRESSED))),
             " ".join(dict.fromkeys([*unread, *formulas])),
         )
+
+
+def _coded(doctree: nodes.document) -> Iterator[tuple[str, str, str]]:
+    """List PyTorch's functions in a page's code: name, section, line."""
+    for block in doctree.findall(nodes.literal_block):
+        section = _home(block.parent)
+        if section is None or section.parent is doctree:
+            continue
+        for line in block.astext().splitlines():
+            shown = shorten(line, LINE, placeholder="")
+            for name in NAMED.findall(shown):
+                if any(callable(getattr(of, name, None)) for of in TORCH):
+                    yield name, section["ids"][0], shown
 
 
 def _readable(node: nodes.Node, text: str, asks: bool) -> tuple[str, str]:

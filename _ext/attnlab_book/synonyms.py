@@ -85,6 +85,7 @@ ASKED = {
     "order": ("positional encoding",),
     "order lost": ("A set has no order",),
     "parallel": ("many devices",),
+    "pip": ("install",),
     "place": ("A set has no order",),
     "position embedding": ("positional encoding", "learned positions"),
     "q k v": ("Queries, keys, values",),
@@ -135,6 +136,8 @@ GREEK = (
 )
 FORMULA = ("formula", "QK", "Q K", "QKT", "QK^T", "Q K^T")
 """The formula of attention, as readers write it."""
+MEANT = ("mask true false", "mask true false pytorch", "attention mask true false", "true or false")
+"""Who asks what True means in a mask."""
 LEARNED = ("attention weights", "matrices", "parameters", "weights")
 """What training sets, as readers call it."""
 ALONE = {
@@ -144,6 +147,12 @@ ALONE = {
     **dict.fromkeys(("chat GPT", "ChatGPT"), ("The idea in five minutes", "The Transformer")),
     "class": "For teachers",
     "d_model": "Shapes",
+    **dict.fromkeys(("need a gpu", "need gpu", "no gpu", "without a gpu"), "What you will be able to do"),
+    **dict.fromkeys(MEANT, "Masks"),
+    **dict.fromkeys(("why not rnn", "why not use rnn", "why not just use rnn"), "Before Transformers"),
+    **dict.fromkeys(("install", "pip", "pip install"), "Running it"),
+    **dict.fromkeys(("book free", "licence", "license"), "Licences"),
+    **dict.fromkeys(("download notebook", "run the notebooks"), "What is in a chapter"),
     **dict.fromkeys(("context length", "context size", "context window"), "extrapolation"),
     **dict.fromkeys(FORMULA, ("In loops, then in matrices", "Each word asks, and each word offers")),
     "GPT": ("language model", "A layer, and torch’s"),

@@ -4,9 +4,9 @@ import { findable, likeness, parts, places, slip, stem, telling } from "./words.
 
 /**
  * What the book's build writes: pages with their sections (anchor, heading, text, what is stressed, words of which no excerpt is made),
- * names of one thing, what to look for besides what readers ask, where who asks nothing else is led (titles, or a term), and sources (address, title, authors and year, the section that tells most of it).
- * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]>, alone?: Record<string, string | string[]>, sources?: string[][] }} Given
- * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string, called: string }} Section
+ * names of one thing, what to look for besides what readers ask, where who asks nothing else is led (titles, or a term), and sources (address, title, authors and year, the section that tells most of it), and names that code alone says, with the first place and its line.
+ * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]>, alone?: Record<string, string | string[]>, sources?: string[][], code?: Record<string, [string, string]> }} Given
+ * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string, called: string, code?: boolean }} Section `code`: its text is a line of code
  * @typedef {{ stems: string[], weight: number, changed?: string, other?: boolean, meant?: boolean, title?: boolean, name?: string }} Reading `other`: another name; `meant`: one that says the same; `title`: a section's
  * @typedef {Reading & { from: number, until: number }} Way
  * @typedef {{ found: Section[], cut: boolean, whole: boolean, meanings: Section[], defined: boolean, read: string[][], lost: string[], stems: Set<string>, phrases: string[][], wanted: Wanted[] }} Answer
@@ -84,6 +84,8 @@ export class Book {
     this.alone = new Map();
     /** @type {{ title: string, names: string[], entry: Section, told: Section | undefined }[]} what the bibliography lists, the oldest first, and what tells of it */
     this.sources = [];
+    /** What names of code that no sentence says stand in: where first, and the line. @type {Map<string, [string, string]>} */
+    this.code = new Map();
     this.index = new MiniSearch({
       fields: FIELDS,
       idField: "at",
@@ -115,7 +117,8 @@ export class Book {
   }
 
   /** @param {Given} given */
-  *#takeUp({ pages, same, asked, alone = {}, sources = [] }) {
+  *#takeUp({ pages, same, asked, alone = {}, sources = [], code = {} }) {
+    this.code = new Map(Object.entries(code));
     const headings = new Map();
     for (const [, , , sections] of pages) for (const [, heading] of sections) headings.set(heading, (headings.get(heading) ?? 0) + 1);
     for (const [address, page, kind, sections] of pages) {
@@ -201,7 +204,9 @@ export class Book {
     if (exactly.size) ways.push({ stems: [name], weight: 2, from: 0, until: asked.length });
     const { scores, rarity } = this.#score(ways, asked.length);
     // Of a word that the book has nowhere, the rest is what it can answer.
-    const unknown = asked.filter((_, at) => !ways.some(({ from, until }) => from <= at && at < until));
+    const names = this.#names(question, asked);
+    const spelt = new Set(names.flatMap((one) => [one, ...one.split("_")]));
+    const unknown = asked.filter((word, at) => !spelt.has(word) && !ways.some(({ from, until }) => from <= at && at < until));
     const lost = unknown.length < asked.length ? unknown : [];
     const exact = asked.flatMap((word, at) => (lost.includes(word) ? [] : (read[at][0]?.stems.join(" ") ?? stem(word)))).join(" ");
     // *Multi head* is short for multi-head attention.
@@ -227,6 +232,11 @@ export class Book {
     const named = [title, written(asked.join(" ")), ...(bare ? [] : [exact]), ...others].flatMap((name) => this.titled.get(name) ?? []);
     const called = [...cited.map(({ entry }) => entry), ...named.filter(({ kind }) => !bare || kind === "chapter"), ...cited.flatMap(({ told }) => told ?? [])];
     const first = [...alone.flatMap((name) => this.titled.get(written(name)) ?? []), ...called];
+    const coded = names.flatMap((one) => {
+      const [at, text] = /** @type {[string, string]} */ (this.code.get(one));
+      const section = this.sections.get(at);
+      return section ? [{ ...section, text, code: true }] : [];
+    });
     // Of two things asked apart, the best place may tell of one alone.
     const beside = sides.flatMap((one) => this.titled.get(one) ?? []);
     const fair = near.filter(({ section: { page }, score }) => score && times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
@@ -237,15 +247,17 @@ export class Book {
     const shows = (/** @type {string} */ text) => excerpt(text, { stems, phrases, wanted }).some(({ hit }) => hit);
     const shown = fair.slice(0, tells.includes(true) ? tells.lastIndexOf(true) + 1 : MOST).map(({ section }) => section).filter(({ kind }, at) => tells[at] || !["page", "about"].includes(kind) || !tells.includes(true));
     const clear = fair[0]?.whole ? shown.filter(({ at, title, text }) => scores.get(at)?.whole || shows(title) || shows(text)) : shown;
+    const found = new Map();
+    for (const one of [...first, ...coded, ...clear.slice(0, 1), ...beside, ...clear]) if (!found.has(one.at)) found.set(one.at, one);
     // A name that the book never says is told, as a slip is.
     const changed = asked.flatMap((word, at) => {
       const instead = read[at][0] ? read[at][0].changed : this.#instead(stem(word));
-      return instead ? [[word, instead]] : [];
+      return instead && !spelt.has(word) ? [[word, instead]] : [];
     });
     return {
-      found: [...new Set([...first, ...clear.slice(0, 1), ...beside, ...clear])].slice(0, MOST),
+      found: [...found.values()].slice(0, MOST),
       cut: fair.length > MOST,
-      whole: cited.length > 0 || (first.length > 0 && !lost.length) || Boolean(fair[0]?.whole),
+      whole: cited.length > 0 || (first.length + coded.length > 0 && !lost.length) || Boolean(fair[0]?.whole),
       meanings,
       defined: (apart.length > 1 && !first.length) || (meaning !== undefined && (DEFINE.test(question) || (meaning === term && (led !== undefined || !called.length)))),
       read: changed,
@@ -287,6 +299,16 @@ export class Book {
   }
 
   /**
+   * The names in a question that code has and no sentence.
+   * @param {string} question
+   * @param {string[]} asked its words
+   */
+  #names(question, asked) {
+    const all = asked.length < 2 || CODE.test(question) ? (question.toLowerCase().match(/[a-z]\w{2,}/g) ?? []) : asked.filter((word) => !this.stems.has(stem(word)));
+    return [...new Set(all)].filter((name) => this.code.has(name));
+  }
+
+  /**
    * The glossary's terms that look like a question, the likest first.
    * @param {string} question
    * @returns {Section[]}
@@ -317,7 +339,7 @@ export class Book {
       const longer = this.#words((other) => other.startsWith(word) && stem(other) !== own);
       ways.push(...longer.slice(0, 12).map((other) => ({ stems: [stem(other)], weight: known ? 0.3 : 0.8 })));
     }
-    if (ways.length || word.length < 4) return ways;
+    if (ways.length || word.length < 4 || this.code.has(word)) return ways;
     const halves = [...word].map((_, at) => [word.slice(0, at), word.slice(at)]).find((pair) => this.#says(pair.map(stem).join(" ")));
     if (halves) return [{ stems: halves.map(stem), weight: 0.9, changed: halves.join(" ") }];
     // What goes by another name is no slip.

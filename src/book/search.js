@@ -95,11 +95,12 @@ function mount(book, part, { most, follow }) {
     return made;
   };
   /** @param {Section} section @param {Asked} asked */
-  const item = ({ at, page, title, text }, asked) => {
+  const item = ({ at, page, title, text, code }, asked) => {
     const where = page === title ? [] : [make("span", "attn-where", page)];
     const head = make("span", "attn-what", ...marked(title, asked, 200));
-    const about = text ? [make("span", "attn-about", ...marked(text, asked))] : [];
-    return row("", link(at.includes("#") ? at + sentence(about) : at, ...where, head, ...about));
+    const about = text ? [code ? make("code", "attn-about", text) : make("span", "attn-about", ...marked(text, asked))] : [];
+    const to = code ? `:~:text=${encodeURIComponent(text).replaceAll("-", "%2D")}` : sentence(about);
+    return row("", link(at.includes("#") ? at + to : at, ...where, head, ...about));
   };
   /** @param {Section} term */
   const explained = ({ at, page, title, text }) =>

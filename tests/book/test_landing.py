@@ -657,7 +657,9 @@ def test_above_a_keyboard_the_word_picked_of_seven_stays_in_sight(browser, addre
     field.fill("I can see him now")
     five = [one.bounding_box()["height"] for one in hiders.all()]
     field.fill("The cat that I saw can't")
-    page.wait_for_timeout(300)
+    hiders.nth(6).wait_for()
+    figure.locator('[data-part="token"][aria-checked="true"] b', has_text="saw").wait_for()
+    page.evaluate("() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")
     seven = [one.bounding_box()["height"] for one in hiders.all()]
     picked = figure.locator('[data-part="token"][aria-checked="true"]')
     named, top = picked.locator("b").inner_text(), picked.bounding_box()["y"]

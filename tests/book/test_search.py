@@ -77,6 +77,11 @@ ASKED = {
     "tril": (FIRST, "masking"),
     "torch.tril": (FIRST, "masking"),
     "d_model": (FIRST, "chapters/notation"),
+    "do i need a gpu": (FIRST, "chapters/index"),
+    "mask true false pytorch": (AMONG, "chapters/notation"),
+    "why not just use an RNN": (FIRST, "before_transformers"),
+    "pip install": (FIRST, "chapters/teachers"),
+    "is the book free": (FIRST, "chapters/licences"),
     "how do I hide the future": (FIRST, "masking"),
     "what stops a model from cheating": (FIRST, "masking"),
     "look ahead": (FIRST, "masking"),
@@ -359,11 +364,7 @@ def test_a_term_is_explained_and_a_slip_is_told(opened):
     assert page.locator(f"{DIALOG} [role=status]").bounding_box()["height"] > 10
     assert meaning.locator("a").count() == 0
     # So is a name that the book never says.
-    for question, read in {
-        "ChatGPT": "language model",
-        "backprop": "gradient",
-        "triu": "causal mask",
-    }.items():
+    for question, read in {"ChatGPT": "language model", "backprop": "gradient"}.items():
         ask(field, question)
         assert says(page, DIALOG).startswith(f"Read as “{read}”.")
     # Of a name with a digit only the digit may be too much.
@@ -372,6 +373,23 @@ def test_a_term_is_explained_and_a_slip_is_told(opened):
     ask(field, "mat1 shapes")
     assert "Read as" not in says(page, DIALOG)
     assert "“mat1”" in says(page, DIALOG)
+
+
+def test_a_name_that_code_alone_says_leads_to_its_line(opened):
+    page, field = opened()
+    for question, name in {
+        "torch.triu": ".triu(",
+        "multinomial": ".multinomial(",
+        "manual_seed": "torch.manual_seed(",
+    }.items():
+        ask(field, question)
+        line = page.locator(f"{DIALOG} .attn-places code").first
+        assert name in line.inner_text()
+        assert ":~:text=" in line.locator("xpath=..").get_attribute("href")
+        assert "nowhere" not in says(page, DIALOG)
+    ask(field, "licence")
+    found = [place["page"] for place in places(page, DIALOG)]
+    assert found.count("chapters/licences.html") <= 3
 
 
 def test_of_two_terms_asked_apart_both_are_explained_and_what_attention_is_in_five_minutes(opened):
