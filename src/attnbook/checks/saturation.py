@@ -74,8 +74,8 @@ exercise(
              scores=torch.tensor([[400.0, 0.0, 1.0]], dtype=torch.float64), temperature=0.5, gradient=torch.tensor([[1.0, -2.0, 0.5]], dtype=torch.float64)),
         case("a single key", "Its gradient is the mean itself: nothing is left.",
              scores=torch.tensor([[2.0], [-1.0]], dtype=torch.float64), temperature=0.7, gradient=torch.tensor([[2.0], [0.5]], dtype=torch.float64)),
-        *late(case("three other scores at the same temperature",
-                   scores=torch.tensor([[1.0, -0.5, 0.3]], dtype=torch.float64), temperature=0.5, gradient=torch.tensor([[0.2, 1.0, -1.5]], dtype=torch.float64))),
+        *late(case("two large scores near each other", "Clamped scores have lost their difference. Nothing needs to be clamped: torch's softmax subtracts the largest.",
+                   scores=torch.tensor([[24.0, 23.5, 0.3]], dtype=torch.float64), temperature=0.5, gradient=torch.tensor([[0.2, 1.0, -1.5]], dtype=torch.float64))),
     ],
     promises=[
         precisions("float32"),

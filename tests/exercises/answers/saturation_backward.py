@@ -165,6 +165,9 @@ wrong("2 values")(lambda s, t, g: both()(s, t, g)[1], "the temperature alone")
 wrong("the gradient of the scores should have shape (9,), it has ()")(
     lambda s, t, g: both()(s, t, g)[::-1], "the temperature first"
 )
+wrong("two large scores near each other")(
+    lambda s, t, g: both()(s.clamp(-20, 20), t, g), "clamped before the softmax"
+)
 wrong("one score far ahead")(
     both(weights=lambda z: z.exp() / z.exp().sum(-1, keepdim=True)), "naive exponentials"
 )
