@@ -50,7 +50,7 @@ ASKED = {
     "everything masked": ("The row with nothing to see",),
     "first token": ("Where does weight go when there is nothing to say?", "sink"),
     **dict.fromkeys(("cheat", "future", "look ahead", "peek"), ("Who may see whom", "causal mask")),
-    **dict.fromkeys(("hide the future", "hide future"), ("causal mask", "Who may see whom", "Masking")),
+    "hide the future": ("causal mask", "Who may see whom", "Masking"),
     "generate": ("decoding", "sample"),
     "GPT": ("The Transformer", "language model", "The loop"),
     "GPU": ("many devices",),
@@ -134,7 +134,7 @@ GREEK = (
     *("alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda"),
     *("mu", "pi", "rho", "sigma", "tau", "phi", "omega"),
 )
-FORMULA = ("formula", "QK", "Q K", "QKT", "QK^T", "Q K^T")
+FORMULA = ("formula", "QK", "Q K", "QK^T", "Q K^T")
 """The formula of attention, as readers write it."""
 MEANT = ("mask true false", "mask true false pytorch", "attention mask true false", "true or false")
 """Who asks what True means in a mask."""
@@ -147,9 +147,9 @@ ALONE = {
     **dict.fromkeys(("chat GPT", "ChatGPT"), ("The idea in five minutes", "The Transformer")),
     "class": "For teachers",
     "d_model": "Shapes",
-    **dict.fromkeys(("need a gpu", "need gpu", "no gpu", "without a gpu"), "What you will be able to do"),
+    **dict.fromkeys(("need a gpu", "no gpu", "without a gpu"), "What you will be able to do"),
     **dict.fromkeys(MEANT, "Masks"),
-    **dict.fromkeys(("why not rnn", "why not use rnn", "why not just use rnn"), "Before Transformers"),
+    "why not rnn": "Before Transformers",
     **dict.fromkeys(("install", "pip", "pip install"), "Running it"),
     **dict.fromkeys(("book free", "licence", "license"), "Licences"),
     **dict.fromkeys(("download notebook", "run the notebooks"), "What is in a chapter"),
@@ -161,9 +161,9 @@ ALONE = {
     **dict.fromkeys(GREEK, "Letters of one chapter"),
     **{term[0]: (term, "Shapes") for term in ("query", "key", "value")},
     "temperature": "temperature",
-    **dict.fromkeys(("tokenization", "tokenize", "tokenizer"), "subword"),
-    **dict.fromkeys(("vanishing gradient", "vanishing gradients"), ("saturation", "Softmax saturation")),
-    **dict.fromkeys(("why average", "why not average", "why not just average"), "Relevance and averaging"),
+    **dict.fromkeys(("tokenize", "tokenizer"), "subword"),
+    "vanishing gradient": ("saturation", "Softmax saturation"),
+    **dict.fromkeys(("why average", "why not average"), "Relevance and averaging"),
     **{f"{which} {how}": "Train it" for which in LEARNED for how in ("learned", "trained")},
 }
 """Where who asks just this is led, by a whole title or several, or by a term of the glossary: of a letter, to

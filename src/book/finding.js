@@ -4,7 +4,7 @@ import { findable, likeness, parts, places, slip, stem, telling } from "./words.
 
 /**
  * What the book's build writes: pages with their sections (anchor, heading, text, what is stressed, words of which no excerpt is made),
- * names of one thing, what to look for besides what readers ask, where who asks nothing else is led (titles, or a term), and sources (address, title, authors and year, the section that tells most of it), and names that code alone says, with the first place and its line.
+ * names of one thing, what to look for besides what readers ask, where who asks nothing else is led (titles, or a term), sources (address, title, authors and year, the section that tells most of it), and names that code alone says, with the first place and its line.
  * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]>, alone?: Record<string, string | string[]>, sources?: string[][], code?: Record<string, [string, string]> }} Given
  * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string, called: string, code?: boolean }} Section `code`: its text is a line of code
  * @typedef {{ stems: string[], weight: number, changed?: string, other?: boolean, meant?: boolean, title?: boolean, name?: string }} Reading `other`: another name; `meant`: one that says the same; `title`: a section's
