@@ -31,7 +31,8 @@ STAND = """async ([here, name, settings, wide, ways]) => {
     const set = (key, value) => void (values[key] = value);
     const model = { get: (key) => values[key], set, save_changes() {}, on() {} };
     const place = document.body.appendChild(document.createElement("div"));
-    place.style.width = `${wide}px`;
+    // All in sight at once: a figure that nobody sees puts its work off.
+    place.style = `position: absolute; top: 0; width: ${wide}px`;
     const el = document.createElement("div");
     const home = homes[way](place);
     if (["page", "moved"].includes(way)) place.append(el);
@@ -43,6 +44,8 @@ STAND = """async ([here, name, settings, wide, ways]) => {
     const root = el.querySelector(".attnlab-root");
     // Where a word is picked, the figure thinks of a question.
     if (name === "tag" && settings.word >= 0) while (!root.querySelector(".is-asked")) await still();
+    // A design is counted in turns.
+    if (name === "design") while (root.querySelector('[data-part="price"]').textContent === "…") await still();
     const { paddingTop, color, backgroundColor } = getComputedStyle(root);
     const seen = (what) => [...root.querySelectorAll(what)].filter((e) => e.checkVisibility());
     return {
