@@ -45,7 +45,8 @@ STAND = """async ([here, name, settings, wide, ways]) => {
     // Where a word is picked, the figure thinks of a question.
     if (name === "tag" && settings.word >= 0) while (!root.querySelector(".is-asked")) await still();
     // A design is counted in turns.
-    if (name === "design") while (root.querySelector('[data-part="price"]').textContent === "…") await still();
+    const price = root.querySelector('[data-part="price"]');
+    while (price?.textContent === "…") await still();
     const { paddingTop, color, backgroundColor } = getComputedStyle(root);
     const seen = (what) => [...root.querySelectorAll(what)].filter((e) => e.checkVisibility());
     return {
