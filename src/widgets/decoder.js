@@ -55,11 +55,14 @@ export default figure({
       const at = Math.min(Math.max(Number(model.get("place")) || 0, 0), step.words.length - 1);
       const rows = step.rows.length;
       const fresh = passes.length ? 1 + step.drafted.length : rows;
-      const reads = bytes(models, { rows, read: fresh, drafted: step.drafted.length, heads: shared });
+      const asked = { rows, read: fresh, drafted: step.drafted.length };
+      const reads = bytes(models, { ...asked, heads: shared });
+      const own = bytes(models, asked); // with keys and values for each head
+      const unshared = own.weights + own.cache + own.draft;
       const without = bytes(models, { rows: ids.length + 1, read: passes.length ? 1 : ids.length + 1, drafted: 0, heads: shared });
       const alone = without.weights + without.cache;
       const ended = step.words.includes(END) || ids.length + step.words.length > MOST;
-      return { ids, passes, before, drafted, shared, seed, step, at, rows, fresh, reads, alone, ended };
+      return { ids, passes, before, drafted, shared, seed, step, at, rows, fresh, reads, alone, unshared, ended };
     }
 
     function go() {
@@ -87,7 +90,7 @@ export default figure({
 
     function update() {
       const now = read();
-      const { ids, passes, drafted, shared, step, at, rows, fresh, reads, alone, ended } = now;
+      const { ids, passes, drafted, shared, step, at, rows, fresh, reads, alone, unshared, ended } = now;
       const spoken = step.words.map((i) => words[i]);
       next.textContent = ended ? "Start again" : "Next pass";
       select(draft, String(drafted));
@@ -95,7 +98,7 @@ export default figure({
       wide = room();
       const text = ["<start>", ...ids.map((i) => words[i]), ...spoken];
       const all = groups(now);
-      const { drawn, high } = drawLanes({ wide, words: text, step, groups: all, heads: models.card.models.model.n_heads, shared, reads, alone }, words);
+      const { drawn, high } = drawLanes({ wide, words: text, step, groups: all, heads: models.card.models.model.n_heads, shared, reads, alone, unshared }, words);
       lanes.replaceChildren(...drawn);
       lanes.setAttribute("viewBox", `0 0 ${wide} ${high}`);
       const fate = step.drafted.map((i, k) => `${words[i]} ${k < step.kept ? "kept" : k === step.kept ? "refused" : "dropped"}`).join(", ");

@@ -86,15 +86,25 @@ def assert_shows(part, text=PROMPT, passes=(), **state):
         for kind, divided, width in parts:
             assert divided == among
             assert width == pytest.approx(unit * expected.reads[kind] / among, abs=0.02)
-    # Dashed, as long as the bar of a pass that drafts nothing: a word costs that without a draft.
-    ghost = part.locator('[data-part="alone"]')
-    assert ghost.count() == bool(step.drafted)
-    if step.drafted:
-        alone = sum(
-            Decoding(text, passes, **({"seed": SEED} | state | {"draft": 0, "place": 0})).reads.values()
-        )
-        assert float(ghost.get_attribute("width")) == pytest.approx(unit * alone, abs=0.02)
-        assert part.get_by_text(f"Draft 0: {alone / 1000:.1f}", exact=True).count() == 1
+    # Dashed: what a word costs without a draft, and a pass where each head has keys and values of its own.
+    ghosts = {
+        "alone": ({"draft": 0, "place": 0}, "Draft 0", step.drafted),
+        "unshared": ({"heads": 4}, "4 heads", expected.heads < 4),
+    }
+    for name, (change, called, drawn) in ghosts.items():
+        ghost = part.locator(f'[data-part="{name}"]')
+        assert ghost.count() == bool(drawn)
+        if drawn:
+            much = sum(Decoding(text, passes, **({"seed": SEED} | state | change)).reads.values())
+            assert float(ghost.get_attribute("width")) == pytest.approx(unit * much, abs=0.02)
+            assert part.get_by_text(f"{called}: {much / 1000:.1f}", exact=True).count() == 1
+    # The cache in a measure of its own: of four heads as long as its columns, of one a quarter of that.
+    kept = part.locator('[data-part="kept"]')
+    line = part.locator('[data-part="pass"]').evaluate_all(
+        "(all) => Math.max(...all.map((e) => e.getBBox().x + e.getBBox().width))"
+    )
+    start, long = float(kept.get_attribute("x")), float(kept.get_attribute("width"))
+    assert long == pytest.approx((line - start) * expected.heads / 4, abs=0.1)
     assert part.locator('[data-part="error"]').is_hidden()
     return expected
 
@@ -108,7 +118,7 @@ OVER = """(svg) => {
   const meet = (at, long) => (a, b) => a[at] < b[at] + b[long] - 4 && b[at] < a[at] + a[long] - 4;
   const [across, down] = [meet("x", "width"), meet("y", "height")];
   const met = (one, a) => boxes.filter(([two, b]) => one !== two && across(a, b) && down(a, b));
-  const bytes = boxes.filter(([text]) => /KB|Draft 0/.test(text));
+  const bytes = boxes.filter(([text]) => /KB|Draft 0|heads/.test(text));
   return bytes.flatMap(([one, a]) => met(one, a).map(([two]) => [one, two]));
 }"""
 

@@ -18,17 +18,18 @@ const NOTE = 240; // as wide as the words on a pass without a draft, and a littl
 
 const text = (/** @type {string} */ words, /** @type {number} */ x, /** @type {number} */ y, /** @type {Record<string, any>} */ look = {}) =>
   s("text", { x, y, "font-size": 13, fill: "var(--fig-ink)", ...look }, words);
+const dashed = { fill: "none", stroke: "var(--fig-ink)", "stroke-dasharray": "4 3" };
 const kilo = (/** @type {number} */ bytes) => fmt(bytes / 1000, 1);
 
 /**
  * @param {{ wide: number, words: string[], step: Pass, groups: Group[], heads: number, shared: number,
- *   reads: Record<string, number>, alone: number }} given `words`: those of the text, <start> first, and those that this pass writes;
+ *   reads: Record<string, number>, alone: number, unshared: number }} given `words`: those of the text, <start> first, and those that this pass writes;
  *   `groups`: the passes, this one last; `alone`: bytes of
- *   this pass without a draft; `heads`: of the model, of which `shared` keep keys and values
+ *   this pass without a draft; `unshared`: with keys and values for each head; `heads`: of the model, of which `shared` keep keys and values
  * @param {string[]} known the vocabulary
  * @returns {{ drawn: SVGElement[], high: number }}
  */
-export function drawLanes({ wide, words, step, groups, heads, shared, reads, alone }, known) {
+export function drawLanes({ wide, words, step, groups, heads, shared, reads, alone, unshared }, known) {
   const narrow = wide < 480;
   const left = narrow ? 46 : 72;
   const PIN = narrow ? 28 : 30; // the height of a chance of 1
@@ -128,11 +129,16 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads, alo
     free = middle - half;
   });
   y += 22;
+  // The cache in bytes, in a measure of its own: with a head of keys for each of queries as long as its columns.
   const end = x(rows.length) - 4;
+  const ours = ((end - left) * shared) / heads;
+  const held = [`${kilo(reads.cache)} KB`, ...(shared < heads ? [`${heads} heads: ${kilo((reads.cache * heads) / shared)}`] : [])];
+  const says = [[`all ${rows.length} columns, ${held.join("; ")}`, `all: ${held[0]}`, "all"].find((words) => end + 6 + 6.2 * words.length < wide) ?? ""];
   drawn.push(
     lane("reads", y + 8),
-    s("path", { d: `M${left + 2} ${y}v8M${left + 2} ${y + 4}H${end}M${end} ${y}v8`, fill: "none", stroke: "var(--fig-query)", "stroke-width": 2 }),
-    text(wide - end < 44 ? "all" : `all ${rows.length}`, end + 6, y + 8, { "font-size": 12, fill: "var(--fig-query)" }),
+    s("rect", { x: left, y: y - 0.5, width: ours.toFixed(2), height: 11, fill: "var(--fig-key)", "fill-opacity": 0.9, "data-part": "kept" }),
+    ...(shared < heads ? [s("rect", { x: left, y: y - 0.5, width: (end - left).toFixed(2), height: 11, ...dashed })] : []),
+    ...says.map((words) => text(words, end + 6, y + 8, { "font-size": 12 })),
   );
   y += 20;
 
@@ -141,9 +147,7 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads, alo
   const total = KINDS.reduce((sum, [kind]) => sum + reads[kind], 0);
   const piece = (/** @type {readonly string[]} */ [kind, role], /** @type {Record<string, any>} */ place) =>
     s("rect", { ...place, fill: `var(--fig-${role})`, "fill-opacity": kind === "weights" ? 0.45 : 0.9 });
-  const dashed = { fill: "none", stroke: "var(--fig-ink)", "stroke-dasharray": "4 3" };
-  const ghost = `Draft 0: ${kilo(alone)}`;
-  let beside = !drafted.length;
+  const unsaid = /** @type {string[]} */ ([]);
   for (const [name, among] of /** @type {[string, number][]} */ ([["a pass", 1], ["a word", step.words.length]])) {
     const base = y + BAR / 2 + 5;
     drawn.push(lane(name, base, { fill: "var(--fig-ink)" }));
@@ -153,14 +157,17 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads, alo
       drawn.push(piece(kind, { x: from.toFixed(2), y, width: width.toFixed(2), height: BAR, "data-reads": kind[0], "data-among": among }));
       from += width;
     }
-    // What a word costs where none is drafted; its name stands beside it, unless the number does.
-    if (drafted.length && name === "a word") {
-      const end = left + (long * alone) / FULL;
-      drawn.push(s("rect", { x: left, y, width: (end - left).toFixed(2), height: BAR, ...dashed, "data-part": "alone" }));
-      beside = from + (narrow ? 62 : 78) < end;
-      if (beside) drawn.push(text(ghost, end + 6, base, { "font-size": 12, fill: "var(--fig-quiet)" }));
+    // What a pass reads where no heads share, and what a word costs where none is drafted; its name stands beside it,
+    // unless the number does.
+    const [much, than] = name === "a word" ? [alone, drafted.length && "Draft 0"] : [unshared, shared < heads && `${heads} heads`];
+    if (than) {
+      const end = left + (long * much) / FULL;
+      drawn.push(s("rect", { x: left, y, width: (end - left).toFixed(2), height: BAR, ...dashed, "data-part": name === "a word" ? "alone" : "unshared" }));
+      const ghost = `${than}: ${kilo(much)}`;
+      if (from + (narrow ? 62 : 78) < end) drawn.push(text(ghost, end + 6, base, { "font-size": 12, fill: "var(--fig-quiet)" }));
+      else unsaid.push(ghost);
     }
-    drawn.push(text(`${kilo(total / among)} KB`, from + 6, base, { "font-size": narrow ? 14 : 17, "font-weight": 700 }));
+    drawn.push(text(`${kilo(total / among)} KB`, from + 6, base, { "font-size": narrow ? 14 : 17, "font-weight": 700, ...halo(4) }));
     y += BAR + 6;
   }
   let from = left;
@@ -170,7 +177,7 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads, alo
     from += 24 + 7 * label.length;
   };
   for (const [kind, role] of KINDS.filter(([kind]) => reads[kind])) named(`${kind} ${kilo(reads[kind])}`, (x) => piece([kind, role], { x, y: y + 2, width: 10, height: 10 }));
-  if (!beside) named(ghost, (x) => s("rect", { x, y: y + 2, width: 10, height: 10, ...dashed }));
+  for (const ghost of unsaid) named(ghost, (x) => s("rect", { x, y: y + 2, width: 10, height: 10, ...dashed }));
   if (drafted.length) named("a random number: kept if in the bar", (x) => s("circle", { cx: x + 5, cy: y + 7, r: 4, fill: "var(--fig-ink)", "data-part": "random" }));
   return { drawn, high: y + 18 };
 }
@@ -183,7 +190,7 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads, alo
 export function sweep(drawing) {
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
   const [narrow, wide] = ["scaleX(0)", "scaleX(1)"];
-  for (const el of drawing.querySelectorAll("[data-sweep], [data-reads]")) {
+  for (const el of drawing.querySelectorAll('[data-sweep], [data-reads], [data-part="kept"]')) {
     const over = el.hasAttribute("data-sweep");
     const left = over ? el.getAttribute("x") : drawing.querySelector("[data-reads]")?.getAttribute("x");
     /** @type {SVGElement} */ (el).style.transformOrigin = `${left}px 0`;
