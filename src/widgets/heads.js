@@ -32,12 +32,12 @@ const digits = (/** @type {number} */ x) => x.toFixed(4);
 
 /**
  * The words of a head as dots on a line, with an arc from the one that looks to each, as wide as its weight; behind them,
- * faintly, the arcs of all others. Where there is little room only the arcs that one can see are drawn: from the one that looks,
- * of weights that show.
+ * faintly, the arcs of all others. Where heads stand side by side only the arcs that one can see are drawn: from the one that
+ * looks, of weights that show.
  * @param {Matrix} weights
  * @param {number} token
  * @param {{ at: (i: number) => number, tall: number, put: (u: number, v: number) => Point, few?: boolean }} given place on
- *   the line, how high an arc may rise, where in the drawing (along, above) is, and whether there is little room
+ *   the line, how high an arc may rise, where in the drawing (along, above) is, and whether heads stand side by side
  */
 function arcs(weights, token, { at, tall, put, few = false }) {
   const n = weights.length;
@@ -393,7 +393,7 @@ export default figure({
       renew(
         looks,
         ...tokens.map((word, j) => text(short(word), { x: names, y: at(j) + 4, "text-anchor": "end", "font-size": 13, "font-weight": j === token ? 700 : 400 })),
-        ...weights.map((rows, i) => s("g", { "data-key": i }, ...arcs(rows, token, { at, tall: bulge * 0.9, put: (u, v) => [middle(i) + v, u], few }))),
+        ...weights.map((rows, i) => s("g", { "data-key": i }, ...arcs(rows, token, { at, tall: bulge * 0.9, put: (u, v) => [middle(i) + v, u], few: true }))),
         ...[["Q", 0, top + 5, "query"], ["K", -14, low + 13, "key"], ["V", 0, low + 13, "value"]].map(([name, x, y, role]) =>
           text(String(name), { x: names + Number(x), y, "text-anchor": "end", "font-size": 14, fill: `var(--fig-${role})`, "font-weight": 700 }),
         ),
