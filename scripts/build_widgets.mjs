@@ -40,14 +40,16 @@ for (const file of figures) {
 }
 // A classic script: browsers load it from file:// too, which they refuse for modules.
 await build({ ...common, entryPoints: [join(source, "host.js")], format: "iife", outfile: join(out, "_static/attnlab.js") });
-// The book's own, each with the library that it uses and that library's licence.
-for (const [file, name, licence] of [["search.js", "MiniSearch", "minisearch/LICENSE.txt"], ["formulas.js", "Temml", "temml/LICENSE"]]) {
-  const notice = readFileSync(join(root, "node_modules", licence), "utf8");
+// The book's own, each with the library that it uses and that library's licence. Readers load the search, and have its notice
+// in a file beside it.
+const MINISEARCH = "MiniSearch, copyright 2022 Luca Ongaro, MIT licence: licences/minisearch.txt";
+const temml = readFileSync(join(root, "node_modules/temml/LICENSE"), "utf8").trim();
+for (const [file, notice] of [["search.js", MINISEARCH], ["formulas.js", `Temml:\n${temml}\n`]]) {
   await build({
     ...common,
     entryPoints: [join(root, "src/book", file)],
     format: "iife",
-    banner: { js: `/* With ${name}:\n${notice.trim()}\n*/` },
+    banner: { js: `/* With ${notice}*/` },
     outfile: join(out, "_ext/attnlab_book", file),
   });
 }

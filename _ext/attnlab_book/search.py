@@ -12,7 +12,6 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from textwrap import shorten
 from typing import NamedTuple
 
 import torch
@@ -21,6 +20,7 @@ from pybtex.richtext import Text
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx_exercise.nodes import solution_node
 
 from attnlab_book import chapters, share, sources, synonyms, terms
 from attnlab_book.numbering import ChapterMention
@@ -30,6 +30,8 @@ ABOUT = {f"chapters/{page}" for page in ("how_we_test", "licences", "marking_sam
 EXERCISES = "Exercises"
 FEWEST = 5
 """Words of a sentence that says something alone."""
+CODE = "search-code.js"
+"""Only who asks for code loads it."""
 FILES = ("search-sections.js", "search.js")
 LEFT = {"attn-cards", "cell_output"}
 """Classes of what says nothing of its own: cards say what the chapters' pages do."""
@@ -49,12 +51,14 @@ STRESSED = 4
 """How many words what is set in italics may have, to count as a name."""
 STAGE = "attnbook"
 """The package of which the search knows names only: readers of the book seldom ask for more."""
+DRAWN = f"{STAGE}.drawings."
+"""Modules of which nobody asks for more than what they draw."""
 WORD = re.compile(r"\w\w+")
 NAMED = re.compile(r"(?<=\.)[A-Za-z]\w{3,}")
-"""What code takes from a module or an object: of these, PyTorch's functions are searched for."""
+"""What code takes from a module or an object."""
 TORCH = (torch, torch.Tensor, torch.nn, torch.nn.functional)
-LINE = 60
-"""Letters of a line of code that a list of places shows."""
+SAYS = re.compile(r"[^\W\d_]{2}")
+"""A line of code that has no name says nothing."""
 ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e|ly|ions?)$")
 
 
@@ -80,19 +84,33 @@ def write(app: Sphinx, env: BuildEnvironment) -> None:
         return
     static = Path(app.outdir, "_static")
     static.mkdir(parents=True, exist_ok=True)
-    listed = json.dumps(gather(app, env), ensure_ascii=False, separators=(",", ":"))
-    (static / FILES[0]).write_text(f"globalThis.attnlabSections={listed};\n", encoding="utf-8")
+    sections, code = gather(app, env)
+    _script(static / CODE, "attnlabCode", code)
+    _script(static / FILES[0], "attnlabSections", sections | {"coded": _named(static / CODE)})
     shutil.copyfile(Path(__file__).with_name(FILES[1]), static / FILES[1])
-    named = [f"{name}?v={hashlib.sha256((static / name).read_bytes()).hexdigest()[:8]}" for name in FILES]
+    named = [_named(static / name) for name in FILES]
     app.add_js_file(None, body=f"globalThis.attnlabSearch={json.dumps(named)};")
 
 
-def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
-    """List all that the search needs: pages with their sections, names of terms, other words for things."""
+def _script(path: Path, name: str, value: object) -> None:
+    held = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    path.write_text(f"globalThis.{name}={held};\n", encoding="utf-8")
+
+
+def _named(path: Path) -> str:
+    return f"{path.name}?v={hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
+
+
+def gather(app: Sphinx, env: BuildEnvironment) -> tuple[dict[str, object], list[tuple[str, ...]]]:
+    """List all that the search needs: pages with their sections, names of terms, other words for things.
+
+    And, apart, the lines of code of each section, with its heading where it has nothing else.
+    """
     book = env.attnlab_chapters  # type: ignore[attr-defined]
     asked = share.lines(Path(app.srcdir))
     numbered = {one.page: one for one in book if one.number is not None}
-    pages, coded = [], []
+    pages: list[tuple[str, str, str, list[Section]]] = []
+    code: list[tuple[str, ...]] = []
     for page in sorted(env.all_docs, key=lambda page: (page not in numbered, page)):
         chapter = numbered.get(page)
         title = f"{chapter.label} {chapter.title}" if chapter else env.titles[page].astext()
@@ -114,9 +132,11 @@ def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
             ]
         address = app.builder.get_target_uri(page)
         pages.append((address, title, kind, sections))
-        # A solution's code stands in no section that is listed.
-        listed = {section.anchor for section in sections} - {""}
-        coded += [(name, f"{address}#{at}", line) for name, at, line in _coded(doctree) if at in listed]
+        listed = {section.anchor for section in sections}
+        code += [
+            (f"{address}#{at}".rstrip("#"), "\n".join(lines), *([] if at in listed else [heading]))
+            for (at, heading), lines in _coded(doctree).items()
+        ]
     found_in = Counter(
         word
         for *_, kind, sections in pages
@@ -136,21 +156,22 @@ def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
         )
         for at, title, kind, sections in pages
     ]
-    code: dict[str, tuple[str, str]] = {}
-    for name, at, line in coded:
-        if not found_in.keys() & _stems(name):
-            code.setdefault(name.lower(), (at, line))
     forms = [sorted(terms.forms(term)) for term in env.attnlab_terms]  # type: ignore[attr-defined]
     same = [form for form in forms if len({word[:4].lower() for word in form}) > 1]
     sourced = list(_sources(app, env, [page for page in numbered if page in env.all_docs]))
-    return {
+    called = {name for _, lines, *_ in code for name in NAMED.findall(lines) if _in_torch(name)}
+    hardly = sorted({name.lower() for name in called if all(found_in[one] <= RARE for one in _stems(name))})
+    sections = {
         "pages": kept,
         "same": same,
         "asked": synonyms.ASKED,
         "alone": synonyms.ALONE,
         "sources": sourced,
-        "code": code,
+        # PyTorch's functions of which sentences hardly speak are looked for in code.
+        "called": hardly,
+        "errors": list(synonyms.ERRORS.items()),
     }
+    return sections, code
 
 
 def _sources(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, str, str, str]]:
@@ -224,12 +245,16 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
         for node in section.findall():
             if _home(node) is not section:
                 continue
-            if isinstance(node, PROSE):
+            if isinstance(node, PROSE) or _mistaken(node):
                 text = _prose(node, book)
                 if brief and isinstance(node, nodes.paragraph):
                     text = SENTENCE.split(text)[0] if _opens(node) else ""
                     inside = not isinstance(node.parent, nodes.section)
                     text = "" if inside and section[0].astext().startswith(STAGE) else text
+                elif brief and isinstance(node, addnodes.desc_signature):
+                    # Of the stage, what can be imported.
+                    of = section[0].astext()
+                    text = "" if of.startswith(DRAWN) or (of.startswith(STAGE) and "." in text) else text
                 elif not brief:
                     text, left = _readable(node, _spaced(text), asks=section[0].astext() == EXERCISES)
                     unread += [word.strip(".,;:?!()“”") for word in left.replace("…", " ").split()]
@@ -238,7 +263,8 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
                 stressed.append(_prose(node, book))
             elif isinstance(node, (nodes.math, nodes.math_block)):
                 formulas += re.findall(r"[A-Za-z]+", node.astext())
-        if not isinstance(section[0], nodes.title) or section[0].astext() == QUIZ:
+        heading = section[0].astext()
+        if not isinstance(section[0], nodes.title) or heading == QUIZ:
             continue
         yield Section(
             section["ids"][0] if section.parent is not doctree else "",
@@ -249,17 +275,28 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
         )
 
 
-def _coded(doctree: nodes.document) -> Iterator[tuple[str, str, str]]:
-    """List PyTorch's functions in a page's code: name, section, line."""
+def _coded(doctree: nodes.document) -> dict[tuple[str, str], list[str]]:
+    """List a page's lines of code by section and heading, each once; a solution's would give it away."""
+    lines: dict[tuple[str, str], dict[str, None]] = {}
     for block in doctree.findall(nodes.literal_block):
         section = _home(block.parent)
-        if section is None or section.parent is doctree:
+        if section is None or any(isinstance(one, solution_node) for one in _above(section)):
             continue
-        for line in block.astext().splitlines():
-            shown = shorten(line, LINE, placeholder="")
-            for name in NAMED.findall(shown):
-                if any(callable(getattr(of, name, None)) for of in TORCH):
-                    yield name, section["ids"][0], shown
+        anchor = "" if section.parent is doctree else section["ids"][0]
+        shown = (line.strip() for line in block.astext().splitlines())
+        of = lines.setdefault((anchor, section[0].astext()), {})
+        of.update((line, None) for line in shown if SAYS.search(line))
+    return {place: list(own) for place, own in lines.items() if own}
+
+
+def _in_torch(name: str) -> bool:
+    return any(callable(getattr(of, name, None)) for of in TORCH)
+
+
+def _above(node: nodes.Node) -> Iterator[nodes.Node]:
+    while node is not None:
+        yield node
+        node = node.parent
 
 
 def _readable(node: nodes.Node, text: str, asks: bool) -> tuple[str, str]:
@@ -289,6 +326,11 @@ def _definitions(doctree: nodes.document, book: list[chapters.Chapter]) -> Itera
         term = item.next_node(nodes.term)
         meaning = _spaced(_prose(item.next_node(nodes.definition), book))
         yield Section(term["ids"][0], term.astext(), meaning, "", "")
+
+
+def _mistaken(node: nodes.Node) -> bool:
+    """Tell whether it is what somebody gets wrong: the title of a box."""
+    return isinstance(node, nodes.title) and "mistake" in node.parent.get("classes", ())
 
 
 def _opens(node: nodes.Node) -> bool:
@@ -324,6 +366,8 @@ def _prose(node: nodes.Node, book: list[chapters.Chapter]) -> str:
         return short(node.astext())
     if isinstance(node, addnodes.desc_signature):
         return f"{node.get('fullname', '')}: "
+    if isinstance(node, addnodes.pending_xref) and node.get("reftype") == "eq":
+        return _equation(node, book)
     if isinstance(node, addnodes.pending_xref) and node.get("refdomain") == "cite":
         names = re.sub(r"([a-z]+?)_?\d{4}\w*", lambda found: found[1].title(), node.astext()).replace(
             ",", ", "
@@ -332,3 +376,11 @@ def _prose(node: nodes.Node, book: list[chapters.Chapter]) -> str:
     if isinstance(node, SILENT):
         return ""
     return "".join(_prose(child, book) for child in node.children)
+
+
+def _equation(node: addnodes.pending_xref, book: list[chapters.Chapter]) -> str:
+    """Write an equation's number as its page will: Sphinx counts them later."""
+    labels = [one.get("label") for one in node.document.findall(nodes.math_block) if one.get("label")]
+    numbers = [chapter.number for chapter in book if chapter.page == node["refdoc"]]
+    known = numbers and node["reftarget"] in labels
+    return f"({numbers[0]}.{labels.index(node['reftarget']) + 1})" if known else "…"

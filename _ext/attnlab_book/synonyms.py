@@ -24,11 +24,13 @@ ASKED = {
     **dict.fromkeys(("first paper on attention", "first attention paper"), HISTORY),
     **dict.fromkeys(("who invented the transformer", "who made the transformer"), ("The Transformer",)),
     "attention is all you need": ("The Transformer",),
+    "answers": ("solution",),
     "attn": ("attention",),
     "autograd": ("gradient",),
     "backprop": ("What passes back", "gradient"),
     "backpropagation": ("What passes back", "gradient"),
     "backward pass": ("What passes back", "gradient"),
+    **dict.fromkeys(("bmm", "matmul"), ("In loops, then in matrices",)),
     "bandwidth": ("what a step reads", "bytes"),
     "chat GPT": ("The loop", "language model", "The Transformer"),
     "chatbot": ("The loop", "language model"),
@@ -130,14 +132,35 @@ ASKED = {
 
 A whole title leads there, if nothing else is asked.
 """
+INSIDE = "What is in a chapter"
 GREEK = (
     *("alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda"),
     *("mu", "pi", "rho", "sigma", "tau", "phi", "omega"),
 )
-FORMULA = ("formula", "QK", "Q K", "QK^T", "Q K^T")
+FORMULA = (
+    *("formula", "QK", "Q K", "QK^T", "Q K^T"),
+    *(f"softmax({top}/{root})V" for top in ("QK^T", "QK") for root in ("sqrt(d_k)", "sqrt(d)", "√d", "√d_k")),
+)
 """The formula of attention, as readers write it."""
 MEANT = ("mask true false", "mask true false pytorch", "attention mask true false", "true or false")
 """Who asks what True means in a mask."""
+SOLVED = ("answers", "exercise answers", "exercise solutions", "solutions", "solutions to exercises")
+NOTEBOOKS = (
+    *("download", "download notebook", "jupyter", "jupyter notebook", "notebook", "notebooks"),
+    *(
+        "jupyter notebook download",
+        "open in colab",
+        "run it locally",
+        "run locally",
+        "run the code",
+        "run the notebooks",
+    ),
+)
+STABLE = (
+    *("np.exp(x - x.max())", "exp(x - max(x))", "stable softmax", "numerically stable softmax"),
+    *("softmax overflow", "subtract max", "subtract maximum", "subtract max softmax overflow"),
+)
+"""How to compute a softmax of large scores."""
 LEARNED = ("attention weights", "matrices", "parameters", "weights")
 """What training sets, as readers call it."""
 ALONE = {
@@ -150,14 +173,25 @@ ALONE = {
     **dict.fromkeys(("need a gpu", "no gpu", "without a gpu"), "What you will be able to do"),
     **dict.fromkeys(MEANT, "Masks"),
     "why not rnn": "Before Transformers",
-    **dict.fromkeys(("install", "pip", "pip install"), "Running it"),
+    **dict.fromkeys(("install", "pip", "pip install", "install attnlab", "set up"), INSIDE),
+    **dict.fromkeys((*SOLVED, *NOTEBOOKS, "exercises", "quiz"), INSIDE),
     **dict.fromkeys(("book free", "licence", "license"), "Licences"),
-    **dict.fromkeys(("download notebook", "run the notebooks"), "What is in a chapter"),
     **dict.fromkeys(("context length", "context size", "context window"), "extrapolation"),
     **dict.fromkeys(FORMULA, ("In loops, then in matrices", "Each word asks, and each word offers")),
     "GPT": ("language model", "A layer, and torch’s"),
+    "cross entropy loss": "cross-entropy",
+    "model.generate": "The loop",
+    "MoE": "mixture of experts",
+    **dict.fromkeys(STABLE, "Computing it"),
+    **dict.fromkeys(
+        ("query key value", "queries keys values", "query key value mean"), "Three views of a token"
+    ),
+    **dict.fromkeys(("more than one head", "need several heads", "several heads"), "Multi-head attention"),
     **dict.fromkeys(("hidden_size", "num_attention_heads", "num_hidden_layers"), "Read a configuration"),
-    "long text": LENGTH[0],
+    **dict.fromkeys(("long text", "handle long text"), LENGTH[0]),
+    **dict.fromkeys(("many layers", "several layers", "more than one layer"), "The Transformer"),
+    "open in colab": "Running it",
+    "scale scores": "Scaling by √d",
     **dict.fromkeys(GREEK, "Letters of one chapter"),
     **{term[0]: (term, "Shapes") for term in ("query", "key", "value")},
     "temperature": "temperature",
@@ -168,3 +202,13 @@ ALONE = {
 }
 """Where who asks just this is led, by a whole title or several, or by a term of the glossary: of a letter, to
 what it stands for."""
+ERRORS = {
+    "no module named|cannot import name": (INSIDE,),
+    "out of memory": ("The softmax that never sees its row", "What a step reads"),
+    "divisible by": ("Several heads, side by side",),
+    "dtype|scalar type|half": ("Numbers that are almost −∞, and half precision", "Masks"),
+    "mask": ("Masks", "Who may see whom"),
+    "shape|size|multiplied|dimension|broadcast": ("Shapes",),
+    "": ("Shapes", "Masks", INSIDE),
+}
+"""Parts of messages of errors, and titles of what these are about: the first that fits, the last any."""

@@ -1,15 +1,16 @@
 // Which sections of the book fit a question, the most fitting first.
 import MiniSearch from "minisearch";
-import { findable, likeness, parts, places, slip, stem, telling } from "./words.js";
+import { Code, coded, composed, sentence, telltale } from "./code.js";
+import { findable, likeness, parts, places, slip, stem, telling, tells } from "./words.js";
 
 /**
  * What the book's build writes: pages with their sections (anchor, heading, text, what is stressed, words of which no excerpt is made),
- * names of one thing, what to look for besides what readers ask, where who asks nothing else is led (titles, or a term), sources (address, title, authors and year, the section that tells most of it), and names that code alone says, with the first place and its line.
- * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]>, alone?: Record<string, string | string[]>, sources?: string[][], code?: Record<string, [string, string]> }} Given
- * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string, called: string, code?: boolean }} Section `code`: its text is a line of code
+ * names of one thing, what to look for besides what readers ask, where who asks nothing else is led (titles, or a term), sources (address, title, authors and year, the section that tells most of it), where the code lies, functions of which sentences hardly speak, and where messages of errors lead (a part of them; titles; the last is for all others).
+ * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]>, alone?: Record<string, string | string[]>, sources?: string[][], coded?: string, called?: string[], errors?: [string, string[]][] }} Given
+ * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string, called: string, hits?: [number, number][] }} Section `hits`: its text is a line of code, and there is what was asked for
  * @typedef {{ stems: string[], weight: number, changed?: string, other?: boolean, meant?: boolean, title?: boolean, name?: string }} Reading `other`: another name; `meant`: one that says the same; `title`: a section's
  * @typedef {Reading & { from: number, until: number }} Way
- * @typedef {{ found: Section[], cut: boolean, whole: boolean, meanings: Section[], defined: boolean, read: string[][], lost: string[], stems: Set<string>, phrases: string[][], wanted: Wanted[] }} Answer
+ * @typedef {{ found: Section[], error: boolean, cut: boolean, whole: boolean, meanings: Section[], defined: boolean, read: string[][], lost: string[], stems: Set<string>, phrases: string[][], wanted: Wanted[] }} Answer
  * @typedef {{ own: string[][], others: string[], rare: number }} Wanted one word: as it was asked for, the last words of other names, and how rare
  */
 
@@ -44,11 +45,17 @@ const WORD_FOR_WORD = 10;
 const ALL = 2.5;
 /** … but for words that a third of the sections have, such as *attention*. */
 const COMMON = Math.log(1 + 3);
+/** What PyTorch and Python say when something is wrong, … */
+const ERROR = /\b[A-Z]\w*(?:Error|Exception)\b|^\s*Traceback|cannot be multiplied|\bmust match\b|out of memory|out of range|[Nn]o module named|(?:scalar type|same dtype)\b/;
+/** … but for its name. */
+const NAMED = /^.*?\b[A-Z]\w*(?:Error|Exception)\b:?\s*/;
 /** Kinds of pages that say what they say in sentences. */
 const TAUGHT = ["chapter", "page", "about"];
 /** Who asks so wants a definition first. */
 const DEFINE = /^\s*(?:what(?:[’']?s| is| are| does)|define|explain)\b/i;
-/** … and so does who asks for what a term is, by these words and nothing else. */
+/** … and who asks so, a reason. */
+const WHY = /^\s*why\b/i;
+/** A definition wants, too, who asks for what a term is, by these words and nothing else. */
 const WHAT = /\b(?:formula|equation|definition|meaning)\b(?: (?:of|for))?/i;
 /** … or two. */
 const APART = /(?:\bdifference between (.+) (?:and|vs\.?)|^(.+) (?:differ|different|vs\.?|versus|or|compared) (?:(?:from|to|than|with) )?)(.+?)\W*$/i;
@@ -58,6 +65,8 @@ const CALLED = 3;
 const NAMING = 3;
 /** What may stand behind an author’s name. */
 const DATED = /(?: et al\b\.?)?,?(?: \(?\d{4}\)?)?\s*$/i;
+/** Who it is that does something: any part of the book is about it. */
+const WHO = /\b((?:can|do|does|must|should|would)(?:n?[’']t)? (?:an? |the )?)(?:llm|model|network|transformer)s?\b/i;
 /** Less is a guess at what is being written. */
 const SURE = 0.5;
 const FORMS = / \(| or |\)/;
@@ -84,8 +93,16 @@ export class Book {
     this.alone = new Map();
     /** @type {{ title: string, names: string[], entry: Section, told: Section | undefined }[]} what the bibliography lists, the oldest first, and what tells of it */
     this.sources = [];
-    /** What names of code that no sentence says stand in: where first, and the line. @type {Map<string, [string, string]>} */
-    this.code = new Map();
+    /** Functions of which sentences hardly speak. @type {Set<string>} */
+    this.functions = new Set();
+    /** Messages of errors, and what they lead to. @type {[RegExp, string[]][]} */
+    this.errors = [];
+    /** Where the code lies, and what it is once somebody has asked for it. */
+    this.coded = "";
+    /** @type {Code | null} */
+    this.code = null;
+    /** Sections of code and nothing else. @type {Map<string, Section>} */
+    this.bare = new Map();
     this.index = new MiniSearch({
       fields: FIELDS,
       idField: "at",
@@ -117,8 +134,10 @@ export class Book {
   }
 
   /** @param {Given} given */
-  *#takeUp({ pages, same, asked, alone = {}, sources = [], code = {} }) {
-    this.code = new Map(Object.entries(code));
+  *#takeUp({ pages, same, asked, alone = {}, sources = [], coded = "", called = [], errors = [] }) {
+    this.coded = coded;
+    this.errors = errors.map(([part, titles]) => /** @type {[RegExp, string[]]} */ ([new RegExp(part, "i"), titles]));
+    this.functions = new Set(called);
     const headings = new Map();
     for (const [, , , sections] of pages) for (const [, heading] of sections) headings.set(heading, (headings.get(heading) ?? 0) + 1);
     for (const [address, page, kind, sections] of pages) {
@@ -187,15 +206,90 @@ export class Book {
     this.called.set(key(name), [...(this.called.get(key(name)) ?? []), ...ways]);
   }
 
+  /** @param {[string, string, string?][]} given places, their lines of code, and the headings of those that have nothing else */
+  takeUpCode(given) {
+    this.code = new Code(given.map(([at, lines]) => [at, lines]));
+    for (const [at, , heading] of given) {
+      const page = this.sections.get(at.split("#")[0]);
+      if (heading && page) this.bare.set(at, { ...page, at, title: heading, weight: page.weight / 2 });
+    }
+  }
+
+  /** Whether code may answer a question that has not been loaded. @param {string} question */
+  wantsCode(question) {
+    return Boolean(this.coded) && !this.code && this.#wants(question);
+  }
+
+  /** @param {string} question */
+  #wants(question) {
+    return coded(question) || telltale(question).some((name) => this.functions.has(name));
+  }
+
   /**
-   * Find the sections that a question is about.
+   * Find the sections that a question is about, and lines of code.
    * @param {string} question
    * @returns {Answer}
    */
   ask(question) {
+    return (ERROR.test(question) && this.#error(question)) || this.#words(question);
+  }
+
+  /** Where a message of an error leads: what it is about, not where its words stand. @param {string} question @returns {Answer | undefined} */
+  #error(question) {
+    const [, titles] = this.errors.find(([part]) => part.test(question)) ?? [];
+    const found = titles?.flatMap((title) => this.titled.get(written(title))?.slice(0, 1) ?? []) ?? [];
+    if (!found.length) return;
+    const answer = this.#words(question.replace(NAMED, ""));
+    return { ...answer, found, meanings: [], read: [], lost: [], cut: false, error: titles === this.errors[this.errors.length - 1][1], whole: true };
+  }
+
+  /** @param {string} question @returns {Answer} */
+  #words(question) {
+    const told = this.#answer(question);
+    const { lines, names, before, sure } = this.#lines(question);
+    // Of what PyTorch may have and the book doesn't, where its module stands says nothing.
+    const foreign = coded(question) && !sentence(question) && names.length > 0 && names.every((name) => parts(name).every((part) => told.lost.includes(part)));
+    if (!lines.length) return foreign ? { ...told, found: [], meanings: [] } : told;
+    // Of code, what is about nothing but its names is left, if anything; its digits and brackets are no words.
+    const pure = composed(question) && !sentence(question) && !told.led;
+    const named = pure && names.length ? this.#answer(names.join(" ")) : told;
+    const answer = pure && !named.whole ? { ...named, found: [], meanings: [], lost: [], read: [] } : named;
+    const lost = answer.lost.filter((word) => !names.some((name) => name === word || name.split("_").includes(word)));
+    const until = before ? answer.led : Math.max(answer.led, 1);
+    const places = new Map();
+    for (const one of [...answer.found.slice(0, until), ...lines, ...answer.found.slice(until)]) if (!places.has(one.at)) places.set(one.at, one);
+    return { ...answer, found: [...places.values()].slice(0, MOST), lost, read: answer.read.filter(([word]) => !names.includes(word)), whole: answer.whole || (before && sure && !lost.length) };
+  }
+
+  /**
+   * The lines of code that a question asks for, whether they come before what sentences say, and the names of code in it.
+   * @param {string} question
+   * @returns {{ lines: Section[], before: boolean, sure: boolean, names: string[] }}
+   */
+  #lines(question) {
+    const { code } = this;
+    if (!code || !this.#wants(question)) return { lines: [], before: false, sure: false, names: [] };
+    const names = telltale(question);
+    const alone = coded(question) && !sentence(question);
+    const asked = coded(question) ? question.trim() : names.find((name) => this.functions.has(name)) ?? "";
+    const { lines, sure } = code.find(asked);
+    const low = asked.toLowerCase();
+    const said = !composed(question) && [...this.sections.values()].some(({ text, kind }) => TAUGHT.includes(kind) && text.toLowerCase().includes(low));
+    const shown = lines.flatMap(({ at, text, share, hits }) => {
+      const section = this.sections.get(at) ?? this.bare.get(at);
+      return section ? [{ ...section, text, share, hits }] : [];
+    });
+    // Of lines that are as good, the first that a chapter explains.
+    shown.sort((a, b) => b.share - a.share || b.weight - a.weight);
+    return { lines: shown.slice(0, said ? 1 : OF_ONE), before: !said && (sure || alone), sure, names };
+  }
+
+  /** @param {string} question @returns {Answer & { led: number }} what the book's sentences say of it, and how many places it is led to */
+  #answer(question) {
     const rest = question.replace(WHAT, "");
-    if (rest !== question && this.terms.has(key(rest))) return { ...this.ask(rest), defined: true };
-    const asked = telling(question);
+    if (rest !== question && this.terms.has(key(rest))) return { ...this.#answer(rest), defined: true };
+    const done = question.replace(WHO, "$1");
+    const asked = telling(tells(done) ? done : question);
     const read = asked.map((word, at) => this.#read(word, at === asked.length - 1 && !/\s$/.test(question)));
     const ways = [...read.flatMap((some, at) => some.map((way) => ({ ...way, from: at, until: at + 1 }))), ...(DOTTED.test(question.replace(/^\s*torch\./, "")) ? [] : this.#spans(asked, read))];
     // A name of code that means nothing else is read in one piece where it stands so.
@@ -204,13 +298,11 @@ export class Book {
     if (exactly.size) ways.push({ stems: [name], weight: 2, from: 0, until: asked.length });
     const { scores, rarity } = this.#score(ways, asked.length);
     // Of a word that the book has nowhere, the rest is what it can answer.
-    const names = this.#names(question, asked);
-    const spelt = new Set(names.flatMap((one) => [one, ...one.split("_")]));
-    const unknown = asked.filter((word, at) => !spelt.has(word) && !ways.some(({ from, until }) => from <= at && at < until));
+    const unknown = asked.filter((_, at) => !ways.some(({ from, until }) => from <= at && at < until));
     const lost = unknown.length < asked.length ? unknown : [];
     const exact = asked.flatMap((word, at) => (lost.includes(word) ? [] : (read[at][0]?.stems.join(" ") ?? stem(word)))).join(" ");
     // *Multi head* is short for multi-head attention.
-    const alone = this.alone.get(exact) ?? [];
+    const alone = this.alone.get(exact) ?? this.alone.get(key(question)) ?? [];
     const led = alone.flatMap((name) => this.terms.get(key(name)) ?? [])[0];
     const term = led ?? this.terms.get(exact) ?? this.terms.get(`${exact} ${stem("attention")}`);
     const meaning = term ?? (this.called.get(exact) ?? []).map(({ stems }) => this.terms.get(stems.join(" "))).find(Boolean);
@@ -232,39 +324,36 @@ export class Book {
     const named = [title, written(asked.join(" ")), ...(bare ? [] : [exact]), ...others].flatMap((name) => this.titled.get(name) ?? []);
     const called = [...cited.map(({ entry }) => entry), ...named.filter(({ kind }) => !bare || kind === "chapter"), ...cited.flatMap(({ told }) => told ?? [])];
     const first = [...alone.flatMap((name) => this.titled.get(written(name)) ?? []), ...called];
-    const coded = names.flatMap((one) => {
-      const [at, text] = /** @type {[string, string]} */ (this.code.get(one));
-      const section = this.sections.get(at);
-      return section ? [{ ...section, text, code: true }] : [];
-    });
     // Of two things asked apart, the best place may tell of one alone.
     const beside = sides.flatMap((one) => this.titled.get(one) ?? []);
     const fair = near.filter(({ section: { page }, score }) => score && times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
     const { stems, phrases, wanted } = marked(asked, ways, rarity);
     // Behind those that show why they were found, what doesn't (it has the words in a table) is noise; and so is, anywhere
     // among them, a page that lists what chapters teach, and what lacks one of the words as well.
-    const tells = fair.slice(0, MOST).map(({ section: { title, text } }) => places(`${title}. ${text}`, stems, phrases).length > 0);
+    const told = fair.slice(0, MOST).map(({ section: { title, text } }) => places(`${title}. ${text}`, stems, phrases).length > 0);
     const shows = (/** @type {string} */ text) => excerpt(text, { stems, phrases, wanted }).some(({ hit }) => hit);
-    const shown = fair.slice(0, tells.includes(true) ? tells.lastIndexOf(true) + 1 : MOST).map(({ section }) => section).filter(({ kind }, at) => tells[at] || !["page", "about"].includes(kind) || !tells.includes(true));
+    const shown = fair.slice(0, told.includes(true) ? told.lastIndexOf(true) + 1 : MOST).map(({ section }) => section).filter(({ kind }, at) => told[at] || !["page", "about"].includes(kind) || !told.includes(true));
     const clear = fair[0]?.whole ? shown.filter(({ at, title, text }) => scores.get(at)?.whole || shows(title) || shows(text)) : shown;
     const found = new Map();
-    for (const one of [...first, ...coded, ...clear.slice(0, 1), ...beside, ...clear]) if (!found.has(one.at)) found.set(one.at, one);
+    for (const one of [...first, ...clear.slice(0, 1), ...beside, ...clear]) if (!found.has(one.at)) found.set(one.at, one);
     // A name that the book never says is told, as a slip is.
     const changed = asked.flatMap((word, at) => {
       const instead = read[at][0] ? read[at][0].changed : this.#instead(stem(word));
-      return instead && !spelt.has(word) ? [[word, instead]] : [];
+      return instead ? [[word, instead]] : [];
     });
     return {
       found: [...found.values()].slice(0, MOST),
+      error: false,
       cut: fair.length > MOST,
-      whole: cited.length > 0 || (first.length + coded.length > 0 && !lost.length) || Boolean(fair[0]?.whole),
+      whole: cited.length > 0 || (first.length > 0 && !lost.length) || Boolean(fair[0]?.whole),
       meanings,
-      defined: (apart.length > 1 && !first.length) || (meaning !== undefined && (DEFINE.test(question) || (meaning === term && (led !== undefined || !called.length)))),
+      defined: (apart.length > 1 && !first.length) || (meaning !== undefined && (DEFINE.test(question) || (!WHY.test(question) && meaning === term && (led !== undefined || !called.length)))),
       read: changed,
       lost,
       stems,
       phrases,
       wanted,
+      led: new Set(first.map(({ at }) => at)).size,
     };
   }
 
@@ -299,16 +388,6 @@ export class Book {
   }
 
   /**
-   * The names in a question that code has and no sentence.
-   * @param {string} question
-   * @param {string[]} asked its words
-   */
-  #names(question, asked) {
-    const all = asked.length < 2 || CODE.test(question) ? (question.toLowerCase().match(/[a-z]\w{2,}/g) ?? []) : asked.filter((word) => !this.stems.has(stem(word)));
-    return [...new Set(all)].filter((name) => this.code.has(name));
-  }
-
-  /**
    * The glossary's terms that look like a question, the likest first.
    * @param {string} question
    * @returns {Section[]}
@@ -336,23 +415,23 @@ export class Book {
     const known = this.stems.has(own);
     const ways = known ? [{ stems: [own], weight: 1 }] : [];
     if (word.length > 1 && (unfinished || (!known && word.length > 3))) {
-      const longer = this.#words((other) => other.startsWith(word) && stem(other) !== own);
+      const longer = this.#known((other) => other.startsWith(word) && stem(other) !== own);
       ways.push(...longer.slice(0, 12).map((other) => ({ stems: [stem(other)], weight: known ? 0.3 : 0.8 })));
     }
-    if (ways.length || word.length < 4 || this.code.has(word)) return ways;
+    if (ways.length || word.length < 4 || this.functions.has(word)) return ways;
     const halves = [...word].map((_, at) => [word.slice(0, at), word.slice(at)]).find((pair) => this.#says(pair.map(stem).join(" ")));
     if (halves) return [{ stems: halves.map(stem), weight: 0.9, changed: halves.join(" ") }];
     // What goes by another name is no slip.
     if (this.called.has(own)) return [];
     // One alone, and first letters are seldom wrong: the reader is told what was read, and nothing else is marked. Of a name
     // with a digit, such as gpt4, only the digit may be too much: mat1 is not math.
-    const slips = this.#words((other) => slip(word, other) && (!/\d/.test(word) || other === word.replace(/\d+/, "")));
+    const slips = this.#known((other) => slip(word, other) && (!/\d/.test(word) || other === word.replace(/\d+/, "")));
     const meant = slips.find((other) => other[0] === word[0]) ?? slips[0];
     return meant ? [{ stems: [stem(meant)], weight: 0.8, changed: meant }] : [];
   }
 
   /** Words of the book, the most frequent first. @param {(word: string) => boolean} which */
-  #words(which) {
+  #known(which) {
     return [...this.vocabulary].filter(([word]) => which(word)).sort((a, b) => b[1] - a[1]).map(([word]) => word);
   }
 
@@ -469,6 +548,10 @@ function sentences(text) {
 
 /** So much of what was asked for, by how rare each word is, a sentence has to say to be read instead of the first. */
 const TELLING = 0.6;
+/** … and so much if the first says nothing of it. */
+const SOME = 0.4;
+/** A sentence that leans on what stands before it. */
+const LEANS = /^(?:\(|(?:And|But|Here|It|Its|So|That|Then|There|These|They|This|Those)\b)/;
 /** What another name counts, or its last word: "pairs" of "all pairs". */
 const OTHER = 0.7;
 
@@ -494,7 +577,10 @@ export function excerpt(text, { stems, phrases, wanted }, length = 150) {
     all.forEach(([from, until], at) => (has[at] += counts * (among(typed, from, until).length ? 1 : among(called, from, until).length ? OTHER : 0)));
   }
   const most = Math.max(0, ...has);
-  const best = most && most >= TELLING * total ? has.indexOf(most) : 0;
+  // The first sentence is read unless another says nearly all, or some where it says nothing: one that can be read alone.
+  const alone = all.map(([from, until], at) => (LEANS.test(text.slice(from, until)) ? 0 : has[at]));
+  const some = has[0] ? 0 : Math.max(0, ...alone);
+  const best = most && most >= TELLING * total ? has.indexOf(most) : some && some >= SOME * total ? alone.indexOf(some) : 0;
   let [from, until] = all[best] ?? [0, text.length];
   // What the build left out of a text stands as an ellipsis: no sentence goes on behind it.
   for (const [start, end] of all.slice(best + 1)) {

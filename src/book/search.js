@@ -12,7 +12,7 @@ const HINT = "A word, a name or a question, such as: why divide by √d?";
 /** For whom nothing was found, or who has not yet asked. */
 const TRY = ["why divide by √d", "KV cache", "flash attention"];
 /** @type {import("./finding.js").Answer} */
-const NOTHING = { found: [], cut: false, whole: false, meanings: [], defined: false, read: [], lost: [], stems: new Set(), phrases: [], wanted: [] };
+const NOTHING = { found: [], error: false, cut: false, whole: false, meanings: [], defined: false, read: [], lost: [], stems: new Set(), phrases: [], wanted: [] };
 const ROOT = document.documentElement.dataset.content_root ?? "./";
 
 /** @param {string} tag @param {string} name @param {(Node | string)[]} children */
@@ -50,6 +50,12 @@ function sentence([about]) {
   const coded = [some, ...(last ? [last] : [])].map((part) => encodeURIComponent(part).replaceAll("-", "%2D"));
   return some.split(" ").length < 4 ? "" : `:~:text=${coded.join(",")}`;
 }
+
+/** The same for a line of code, as far as its first wide gap. @param {string} text */
+const line = (text) => `:~:text=${encodeURIComponent(text.split("  ")[0]).replaceAll("-", "%2D")}`;
+
+/** A line of code with what was asked for marked. @param {string} text @param {[number, number][]} hits */
+const shown = (text, hits) => [...hits.flatMap(([from, until], i) => [text.slice(hits[i - 1]?.[1] ?? 0, from), make("mark", "", text.slice(from, until))]), text.slice(hits[hits.length - 1]?.[1] ?? 0)];
 
 /** @param {string[]} parts */
 const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");
@@ -95,12 +101,12 @@ function mount(book, part, { most, follow }) {
     return made;
   };
   /** @param {Section} section @param {Asked} asked */
-  const item = ({ at, page, title, text, code }, asked) => {
+  const item = ({ at, page, title, text, hits }, asked) => {
     const where = page === title ? [] : [make("span", "attn-where", page)];
     const head = make("span", "attn-what", ...marked(title, asked, 200));
-    const about = text ? [code ? make("code", "attn-about", text) : make("span", "attn-about", ...marked(text, asked))] : [];
-    const to = code ? `:~:text=${encodeURIComponent(text).replaceAll("-", "%2D")}` : sentence(about);
-    return row("", link(at.includes("#") ? at + to : at, ...where, head, ...about));
+    const about = text ? [hits ? make("code", "attn-about", ...shown(text, hits)) : make("span", "attn-about", ...marked(text, asked))] : [];
+    const to = hits ? line(text) : sentence(about);
+    return row("", link(at.includes("#") ? at + to : hits ? `${at}#${to}` : at, ...where, head, ...about));
   };
   /** @param {Section} term */
   const explained = ({ at, page, title, text }) =>
@@ -129,16 +135,20 @@ function mount(book, part, { most, follow }) {
     light(fits || near.length ? 0 : -1);
     const nothing = `Nothing in the book fits “${question}”.${near.length ? " Terms of the glossary that look like it:" : ""}`;
     // How many rows there are is for who hears them.
-    status.classList.toggle("visually-hidden", fits && answer.whole && !answer.read.length);
+    status.classList.toggle("visually-hidden", fits && answer.whole && !answer.read.length && !answer.error);
     status.textContent = fits ? said(answer, places.length) : lost ? nothing : HINT;
     part.classList.toggle("attn-asked", Boolean(question));
     part.classList.toggle("attn-hit", fits || near.length > 0);
-    found.dataset.of = question;
+    // Code comes behind, and what stands there meanwhile is no answer yet.
+    const waits = book.wantsCode(question);
+    if (waits) code(book).then(() => field.value.trim() === question && show());
+    found.dataset.of = waits ? "" : question;
     found.scrollTop = 0;
     follow(question);
   };
   /** @param {import("./finding.js").Answer} answer @param {number} shown how many of its places are listed */
-  const said = ({ found: { length: count }, whole, read, lost, meanings }, shown) => {
+  const said = ({ found: { length: count }, error, whole, read, lost, meanings }, shown) => {
+    if (error) return "This message stands nowhere in the book. What is behind most of them:";
     const instead = read.length ? `Read as ${listed(read.map(([, other]) => `“${other}”`))}. ` : "";
     const many = count ? `${shown < count ? `Best ${shown}` : count} ${count === 1 ? "result" : "results"}` : "";
     const entry = `he glossary’s ${meanings.length > 1 ? "entries" : "entry"}`;
@@ -180,6 +190,15 @@ function mount(book, part, { most, follow }) {
   });
   show();
 }
+
+/** The book's code is loaded when somebody first asks for some. @type {Promise<void> | undefined} */
+let loading;
+/** @param {Book} book */
+const code = (book) => (loading ??= new Promise((done) => {
+  const script = Object.assign(document.createElement("script"), { src: `${ROOT}_static/${book.coded}` });
+  script.addEventListener("load", () => done(book.takeUpCode(/** @type {any} */ (globalThis).attnlabCode)));
+  document.head.append(script);
+}));
 
 async function start() {
   const given = /** @type {any} */ (globalThis).attnlabSections;

@@ -33,6 +33,7 @@ function cut(low) {
   const short = low
     .replace(/(.{5})al$/, "$1")
     .replace(/(?:ies|ied|y)$/, "i")
+    .replace(/(.{4}[ae]n)(?:ts?|ces?)$/, "$1")
     .replace(/(?:ions?|ings?|edly|ed|ly|es|e|([^aisu])s)$/, "$1")
     .replace(/(.{4})at$/, "$1")
     .replace(/([bdgmnprt])\1$/, "$1");
@@ -62,6 +63,9 @@ export function telling(text) {
   const { all, some } = sifted(text);
   return some.length ? some : all;
 }
+
+/** Whether every question may have a word. @param {string} word */
+export const passedOver = (word) => PASSED_OVER.has(word);
 
 /** Whether a question says already what it is about. @param {string} text */
 export const tells = (text) => sifted(text).some.length > 0;

@@ -80,7 +80,32 @@ ASKED = {
     "do i need a gpu": (FIRST, "chapters/index"),
     "mask true false pytorch": (AMONG, "chapters/notation"),
     "why not just use an RNN": (FIRST, "before_transformers"),
-    "pip install": (FIRST, "chapters/teachers"),
+    "pip install": (FIRST, "chapters/index"),
+    # Errands.
+    **dict.fromkeys(("solutions to exercises", "exercise answers", "quiz"), (FIRST, "chapters/index")),
+    **dict.fromkeys(("how do I install attnlab", "run locally", "download"), (FIRST, "chapters/index")),
+    "open in colab": (FIRST, "chapters/teachers"),
+    # Code, as it is written on the page or elsewhere.
+    "transpose(-2, -1)": (FIRST, "queries_keys_values"),
+    "k.transpose": (FIRST, "queries_keys_values"),
+    "is_causal=True": (FIRST, "masking"),
+    "scaled_dot_product_attention is_causal": (FIRST, "masking"),
+    "F.scaled_dot_product_attention(q, k, v, is_causal=True)": (FIRST, "masking"),
+    "masked_fill(mask, float('-inf'))": (FIRST, "masking"),
+    "softmax(QK^T/sqrt(d_k))V": (FIRST, "queries_keys_values"),
+    "np.exp(x - x.max())": (FIRST, "softmax_saturation"),
+    "class MultiHeadAttention(nn.Module)": (FIRST, "multi_head"),
+    # Messages of errors.
+    "ModuleNotFoundError: No module named 'attnlab'": (FIRST, "chapters/index"),
+    "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x8 and 16x8)": (FIRST, "chapters/notation"),
+    "CUDA out of memory": (FIRST, "what_it_costs"),
+    "RuntimeError: expected scalar type Float but found Half": (FIRST, "masking"),
+    # Who does it is no part of the question.
+    "why do transformers need position": (FIRST, "positional_encoding"),
+    "why do models need a mask": (FIRST, "masking"),
+    "why do we need more than one head": (FIRST, "multi_head"),
+    "what do query key and value mean": (FIRST, "queries_keys_values"),
+    "why do transformers scale the scores": (FIRST, "scaling"),
     "is the book free": (FIRST, "chapters/licences"),
     "how do I hide the future": (FIRST, "masking"),
     "what stops a model from cheating": (FIRST, "masking"),
@@ -387,9 +412,66 @@ def test_a_name_that_code_alone_says_leads_to_its_line(opened):
         assert name in line.inner_text()
         assert ":~:text=" in line.locator("xpath=..").get_attribute("href")
         assert "nowhere" not in says(page, DIALOG)
+    ask(field, "torch.bmmm(a, b)")
+    assert places(page, DIALOG) == []
     ask(field, "licence")
     found = [place["page"] for place in places(page, DIALOG)]
     assert found.count("chapters/licences.html") <= 3
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_enter_leads_to_the_line_of_code_that_was_typed(opened, width):
+    page, field = opened(width=width)
+    ask(field, "q @ k.transpose(-2, -1)")
+    line = page.locator(f"{DIALOG} [aria-selected=true] code")
+    assert line.locator("mark").all_inner_texts() == ["q @ k.transpose(-2, -1)"]
+    shown = line.inner_text()
+    field.press("Enter")
+    page.wait_for_url(f"**/{page_of('queries_keys_values')}.html#*")
+    page.wait_for_function(
+        """(shown) => [...document.querySelectorAll("article pre")].some((one) => {
+          const at = one.textContent.indexOf(shown);
+          if (at < 0) return false;
+          const lines = one.textContent.slice(0, at).split("\\n").length;
+          const { top, height } = one.getBoundingClientRect();
+          const y = top + (height * (lines - 0.5)) / one.textContent.trimEnd().split("\\n").length;
+          return y > 56 && y < innerHeight;
+        })""",
+        arg=shown,
+    )
+
+
+def test_a_message_that_stands_nowhere_says_so(opened):
+    page, field = opened()
+    ask(field, "AttributeError: 'NoneType' object has no attribute 'foo'")
+    assert says(page, DIALOG).startswith("This message stands nowhere in the book.")
+    assert page.locator(f"{DIALOG} [role=status]").bounding_box()["height"] > 8
+    assert places(page, DIALOG)[0]["page"] == "chapters/notation.html"
+    ask(field, "CUDA out of memory")
+    assert "nowhere" not in says(page, DIALOG)
+
+
+def test_code_is_loaded_when_somebody_asks_for_code_and_is_light(opened, book):
+    page, field = opened()
+    loaded = "() => performance.getEntriesByType('resource').map(({ name }) => name)"
+    code = lambda: [one for one in page.evaluate(loaded) if "search-code" in one]  # noqa: E731
+    for question in ("what is attention", "why divide by sqrt d", "sofmax"):
+        ask(field, question)
+    assert code() == []
+    ask(field, "masked_fill")
+    (address,) = code()
+    ask(field, "torch.tril")
+    assert code() == [address]
+    name, version = re.search(r"_static/(search-code\.js)\?v=(\w{8})$", address).groups()
+    held = (book / "_static" / name).read_bytes()
+    assert hashlib.sha256(held).hexdigest().startswith(version)
+    assert len(gzip.compress(held)) < 80_000
+    lines = json.loads(held.decode().removeprefix("globalThis.attnlabCode=").removesuffix(";\n"))
+    every = "\n".join(text for _, text, *_ in lines)
+    assert "s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])" in every
+    # Solutions would be given away, and set-up is nobody's question.
+    assert "angle = 2 * math.pi * torch.arange(n) / n" not in every
+    assert "find_spec" not in every
 
 
 def test_of_two_terms_asked_apart_both_are_explained_and_what_attention_is_in_five_minutes(opened):
@@ -419,7 +501,14 @@ def test_marked_is_what_was_asked_and_an_excerpt_says_most_of_it_or_begins_its_s
     page, field = opened()
     for question, allowed in {
         "temperature": {"temperature", "temperatures"},
-        "encoder decoder": {"encoder", "encoders", "decoder", "decoders", "encoder-decoder"},
+        "encoder decoder": {
+            "encoder",
+            "encoders",
+            "decoder",
+            "decoders",
+            "encoder-decoder",
+            "encoder-decoders",
+        },
     }.items():
         ask(field, question)
         marked = {word.lower() for place in places(page, DIALOG) for word in place["marked"]}

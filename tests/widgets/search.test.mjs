@@ -34,6 +34,12 @@ const GIVEN = {
   ],
 };
 const BOOK = Book.of(GIVEN);
+/** Lines of code by place; *Take it with you* has nothing else. @type {[string, string, string?][]} */
+const CODE = [
+  ["06.html#rows", "s = q @ k.transpose(-2, -1) / math.sqrt(d)\np = s.masked_fill(~seen, -torch.inf).softmax(-1)"],
+  ["07.html#take-it-with-you", "def heads(q, k):\nreturn F.scaled_dot_product_attention(q, k, v, is_causal=True)", "Take it with you"],
+  ["13.html#tiles", "tile = scores.view(2, -1).softmax(-1)\nsome = torch.multinomial(p, 1)"],
+];
 /** An answer to single words, each as rare as the other. @param {string[]} words */
 const wanted = (...words) => ({ stems: new Set(words), phrases: [], wanted: words.map((word) => ({ own: [[word]], others: /** @type {string[]} */ ([]), rare: 1 })) });
 const first = (/** @type {string} */ question) => BOOK.ask(question).found[0]?.at;
@@ -108,6 +114,47 @@ test("short names and other names", () => {
   assert.equal(BOOK.ask("FlashAttention vs masking").found[1].at, "06.html", "one side of what is asked apart");
   assert.deepEqual([first("α"), first("alpha")], ["13.html#pairs", "13.html#pairs"]);
   assert.notEqual(first("alpha tiles"), "13.html#pairs", "asked alone");
+});
+
+test("code is found as it is written, by most of it, or by its rarest call, and marked", () => {
+  const book = Book.of({ ...GIVEN, coded: "code.js", called: ["masked_fill", "multinomial"] });
+  assert.ok(book.wantsCode("q @ k") && book.wantsCode("what does multinomial do") && !book.wantsCode("what is a mask"));
+  book.takeUpCode(CODE);
+  assert.ok(!book.wantsCode("q @ k"), "it is there");
+  /** @param {string} question */
+  const lines = (question) => book.ask(question).found.filter(({ hits }) => hits).map(({ at, text, hits }) => [at, ...(hits ?? []).map(([from, until]) => text.slice(from, until))]);
+  // Spaces, quotes and large letters do not matter; the last name may be unfinished.
+  assert.deepEqual(lines("Q@k.transpose( -2,-1 )"), [["06.html#rows", "q @ k.transpose(-2, -1)"]]);
+  assert.deepEqual(lines("is_causal=Tr"), [["07.html#take-it-with-you", "is_causal=True"]]);
+  assert.equal(book.ask("is_causal=True").found[0].title, "Take it with you");
+  // What is defined comes before what is used, and what most of it says before the rest.
+  assert.deepEqual(lines("scaled_dot_product_attention is_causal"), [["07.html#take-it-with-you", "scaled_dot_product_attention", "is_causal"]]);
+  assert.deepEqual(lines("F.softmax(tile, dim=-1)"), [["13.html#tiles", "tile", "softmax"]]);
+  assert.deepEqual(lines("weights.masked_fill(hidden, nothing)"), [["06.html#rows", "masked_fill"]]);
+  // A method is no name, and a sentence no code, but for the code in it.
+  assert.deepEqual(lines("x.seen()"), []);
+  assert.deepEqual(lines("what does multinomial do"), [["13.html#tiles", "multinomial"]]);
+  assert.deepEqual(lines("why is is_causal=True here"), [["07.html#take-it-with-you", "is_causal=True"]]);
+  assert.deepEqual(lines("what a token may look at"), []);
+  // What the book has nowhere is no reason to show where its module stands.
+  assert.deepEqual(book.ask("torch.bmm").found, []);
+});
+
+test("a message of an error leads to what it is about, and one that no place is about says so", () => {
+  const book = Book.of({ ...GIVEN, errors: [["shapes? cannot|must match", ["What all pairs buy"]], ["", ["Fewer keys and values"]]] });
+  const asked = (/** @type {string} */ question) => {
+    const { found, error, read, lost } = book.ask(question);
+    return [found.map(({ title }) => title), error, read.length + lost.length];
+  };
+  assert.deepEqual(asked("RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x8 and 16x8)"), [["What all pairs buy"], false, 0]);
+  assert.deepEqual(asked("AttributeError: 'Maskk' has no attribute 'row'"), [["Fewer keys and values"], true, 0]);
+  assert.equal(book.ask("an empty row").found[0].title, "The row with nothing to see");
+});
+
+test("who it is that does something is no part of what is asked", () => {
+  assert.equal(first("why do transformers need rows"), "06.html#rows");
+  assert.deepEqual(BOOK.ask("why do transformers need rows").lost, []);
+  assert.deepEqual(BOOK.ask("zebras need rows").lost, ["zebras"]);
 });
 
 test("pages of code and about the book come last where nothing says all, and code answers who asks for code", () => {
@@ -191,8 +238,10 @@ test("an excerpt is the whole sentence in which most stands, or the first", () =
   assert.equal(cut(["row"]), "Rows 1 and 2 are empty. Why so?");
   assert.equal(cut(["mask"]), "Masks are cheap to have.");
   assert.equal(cut([], 20), "Masks are cheap to have.");
-  // One word of two is less than enough, and so is what every place has.
-  assert.equal(cut(["row", "zebra"]), "Masks are cheap to have.");
+  // One word of two is less than enough but where the first says nothing; and so is what every place has.
+  assert.equal(cut(["mask", "row"]), "Masks are cheap to have.");
+  assert.equal(cut(["row", "zebra"]), "Rows 1 and 2 are empty. Why so?");
+  assert.equal(cut(["row", "zebra", "lion"]), "Masks are cheap to have.");
   const asked = wanted("row", "zebra");
   asked.wanted[1].rare = 0;
   assert.match(excerpt(text, asked, 40)[0].text, /^Rows|^$/);
