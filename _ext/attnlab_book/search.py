@@ -51,8 +51,8 @@ STRESSED = 4
 """How many words what is set in italics may have, to count as a name."""
 STAGE = "attnbook"
 """The package of which the search knows names only: readers of the book seldom ask for more."""
-DRAWN = f"{STAGE}.drawings."
-"""Modules of which nobody asks for more than what they draw."""
+WINGS = tuple(f"{STAGE}.{part}." for part in ("drawings", "experiments", "plots"))
+"""Modules of which nobody asks for more than what they are for."""
 WORD = re.compile(r"\w\w+")
 NAMED = re.compile(r"(?<=\.)[A-Za-z]\w{3,}")
 """What code takes from a module or an object."""
@@ -254,7 +254,7 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
                 elif brief and isinstance(node, addnodes.desc_signature):
                     # Of the stage, what can be imported.
                     of = section[0].astext()
-                    text = "" if of.startswith(DRAWN) or (of.startswith(STAGE) and "." in text) else text
+                    text = "" if of.startswith(WINGS) or (of.startswith(STAGE) and "." in text) else text
                 elif not brief:
                     text, left = _readable(node, _spaced(text), asks=section[0].astext() == EXERCISES)
                     unread += [word.strip(".,;:?!()“”") for word in left.replace("…", " ").split()]

@@ -139,7 +139,7 @@ GREEK = (
 )
 FORMULA = (
     *("formula", "QK", "Q K", "QK^T", "Q K^T"),
-    *(f"softmax({top}/{root})V" for top in ("QK^T", "QK") for root in ("sqrt(d_k)", "sqrt(d)", "√d", "√d_k")),
+    *(f"softmax(QK^T/{root})V" for root in ("sqrt(d_k)", "sqrt(d)", "√d")),
 )
 """The formula of attention, as readers write it."""
 MEANT = ("mask true false", "mask true false pytorch", "attention mask true false", "true or false")
@@ -157,8 +157,8 @@ NOTEBOOKS = (
     ),
 )
 STABLE = (
-    *("np.exp(x - x.max())", "exp(x - max(x))", "stable softmax", "numerically stable softmax"),
-    *("softmax overflow", "subtract max", "subtract maximum", "subtract max softmax overflow"),
+    *("np.exp(x - x.max())", "stable softmax", "numerically stable softmax", "softmax overflow"),
+    *("subtract max", "subtract max softmax overflow"),
 )
 """How to compute a softmax of large scores."""
 LEARNED = ("attention weights", "matrices", "parameters", "weights")
