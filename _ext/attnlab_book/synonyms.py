@@ -209,6 +209,6 @@ ERRORS = {
     "dtype|scalar type|half": ("Numbers that are almost −∞, and half precision", "Masks"),
     "mask": ("Masks", "Who may see whom"),
     "shape|size|multiplied|dimension|broadcast": ("Shapes",),
-    "": ("Shapes", "Masks", INSIDE),
+    "": ("Shapes", "Masks"),
 }
 """Parts of messages of errors, and titles of what these are about: the first that fits, the last any."""

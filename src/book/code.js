@@ -4,7 +4,7 @@ import { passedOver } from "./words.js";
 /**
  * Where a line of code stands, and how much of what was asked for, and where in it.
  * @typedef {{ at: string, text: string, share: number, hits: [number, number][] }} Line
- * @typedef {{ at: string, text: string, pieces: Piece[], joined: string }} Shown
+ * @typedef {{ at: string, text: string, joined: string }} Shown `joined`: its pieces, with a space around each
  * @typedef {{ is: string, from: number, until: number }} Piece
  * @typedef {{ line: Shown, share: number, hits: [number, number][] }} Scored
  */
@@ -24,8 +24,11 @@ const LEAST = 0.6;
 const SHORTEST = 3;
 const SLIGHT = 0.3;
 
-/** A line's pieces, small, with one kind of quotes. @param {string} text @returns {Piece[]} */
-const cut = (text) => [...text.matchAll(PIECE)].map((piece) => ({ is: piece[0].toLowerCase().replace(/['“”‘’`]/g, '"'), from: piece.index, until: piece.index + piece[0].length }));
+/** Small, with one kind of quotes. @param {string} text */
+const plain = (text) => text.toLowerCase().replace(/['“”‘’`]/g, '"');
+
+/** A line's pieces. @param {string} text @returns {Piece[]} */
+const cut = (text) => [...plain(text).matchAll(PIECE)].map((piece) => ({ is: piece[0], from: piece.index, until: piece.index + piece[0].length }));
 
 /** Whether somebody asks for code. @param {string} question */
 export const coded = (question) => LOOKS.test(question);
@@ -52,14 +55,14 @@ export const telltale = (question) => [...new Set(cut(question).flatMap(({ is })
 export class Code {
   /** @param {[string, string][]} given places, and their lines */
   constructor(given) {
-    /** @type {Shown[]} */
-    this.lines = given.flatMap(([at, text]) => text.split("\n").map((line) => {
-      const pieces = cut(line);
-      return { at, text: line, pieces, joined: ` ${pieces.map(({ is }) => is).join(" ")} ` };
-    }));
     /** In how many lines a name stands. @type {Map<string, number>} */
     this.names = new Map();
-    for (const { pieces } of this.lines) for (const name of new Set(pieces.map(({ is }) => is))) if (NAME.test(name)) this.names.set(name, (this.names.get(name) ?? 0) + 1);
+    /** @type {Shown[]} */
+    this.lines = given.flatMap(([at, text]) => text.split("\n").map((line) => {
+      const pieces = plain(line).match(PIECE) ?? [];
+      for (const name of new Set(pieces)) if (NAME.test(name)) this.names.set(name, (this.names.get(name) ?? 0) + 1);
+      return { at, text: line, joined: ` ${pieces.join(" ")} ` };
+    }));
   }
 
   /** @param {string} name */
@@ -91,7 +94,8 @@ export class Code {
       const first = line.joined.slice(0, from + 1).split(" ").length - 2;
       // What is defined comes before what is used.
       const share = /^ (?:def|class) /.test(line.joined) ? 2 : 1;
-      return [{ line, share, hits: [[line.pieces[first].from, line.pieces[first + asked.length - 1].until]] }];
+      const pieces = cut(line.text);
+      return [{ line, share, hits: [[pieces[first].from, pieces[first + asked.length - 1].until]] }];
     });
   }
 
@@ -105,12 +109,13 @@ export class Code {
     const scored = this.lines.flatMap((line) => {
       const has = names.filter((name) => line.joined.includes(forms.get(name) ?? ""));
       const share = has.reduce((sum, name) => sum + rare(name), 0) / all;
-      return has.length ? [{ line, share, hits: line.pieces.flatMap(({ is, from, until }) => (has.includes(is) ? [/** @type {[number, number]} */ ([from, until])] : [])) }] : [];
+      return has.length ? [{ line, share, hits: /** @type {[number, number][]} */ ([]), has }] : [];
     });
+    const marked = (/** @type {typeof scored} */ some) => best(some.map((one) => ({ ...one, hits: cut(one.line.text).flatMap(({ is, from, until }) => (one.has.includes(is) ? [/** @type {[number, number]} */ ([from, until])] : [])) })));
     const most = scored.filter(({ share }) => share >= LEAST);
-    if (most.length) return { lines: best(most), sure: true };
+    if (most.length) return { lines: marked(most), sure: true };
     const [call] = asked.flatMap(({ is }, at) => (asked[at + 1]?.is === "(" && names.includes(is) && this.has(is) ? [is] : [])).sort((a, b) => rare(b) - rare(a));
-    return { lines: call ? best(scored.filter(({ line }) => line.joined.includes(forms.get(call) ?? ""))) : [], sure: false };
+    return { lines: call ? marked(scored.filter(({ line }) => line.joined.includes(forms.get(call) ?? ""))) : [], sure: false };
   }
 }
 
