@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
 from typing import NamedTuple
 
 import dev_setup
@@ -39,14 +40,18 @@ def steps(python: str = dev_setup.python()) -> dict[str, list[str]]:
     notebooks = sorted(path.stem for path in ROOT.glob("chapters/*.ipynb"))
     # A few at a time: starting pytest takes as long as many a cell.
     together = [notebooks[at : at + 6] for at in range(0, len(notebooks), 6)]
+    browser = halves(
+        sorted(ROOT.glob("tests/book/test_*.py"), key=lambda path: (-path.stat().st_size, path.name))
+    )
     # node --test takes no folder on every version that we support.
     node_tests = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/widgets/**/*.test.mjs"))
     return {
         "ruff check": [python, "-m", "ruff", "check", "--quiet", "."],
         "ruff format": [python, "-m", "ruff", "format", "--check", "--quiet", "."],
-        "book in a browser": [*pytest, "tests/book"],
+        "book in a browser, one half": [*pytest, *browser[0]],
         "exercises": [*pytest, "tests/exercises"],
         "unit and doctests": [*pytest, "tests/unit", "src", "tests/widgets"],
+        "book in a browser, other half": [*pytest, *browser[1]],
         **{
             f"notebooks {', '.join(name.split('_')[0] for name in few)}": [
                 *pytest,
@@ -67,6 +72,17 @@ def steps(python: str = dev_setup.python()) -> dict[str, list[str]]:
         "figures (node)": ["node", "--test", *node_tests],
         "address": [python, "scripts/set_address.py", "--check"],
     }
+
+
+def halves(files: Sequence[Path]) -> tuple[list[str], list[str]]:
+    """Deal files out, each to the half that has less: their sizes tell about how long they take."""
+    dealt: tuple[list[str], list[str]] = ([], [])
+    sizes = [0, 0]
+    for path in files:
+        half = sizes.index(min(sizes))
+        dealt[half].append(str(path.relative_to(ROOT)))
+        sizes[half] += path.stat().st_size
+    return sorted(dealt[0]), sorted(dealt[1])
 
 
 def threads(given: Mapping[str, str]) -> dict[str, str]:
@@ -94,7 +110,10 @@ def main(only: Sequence[str]) -> int:
     chosen = {name: step for name, step in steps().items() if not only or any(word in name for word in only)}
     if not chosen:
         raise dev_setup.SetupError(f"no step is called {' or '.join(only)}; there are: {', '.join(steps())}")
-    return side_by_side({name: (command, variables) for name, command in chosen.items()})
+    with tempfile.TemporaryDirectory() as built:
+        # The first that needs the book builds it for the other.
+        variables["ATTNLAB_BUILT"] = built
+        return side_by_side({name: (command, variables) for name, command in chosen.items()})
 
 
 def side_by_side(chosen: Mapping[str, tuple[list[str], dict[str, str]]]) -> int:

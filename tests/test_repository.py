@@ -466,6 +466,8 @@ def test_make_test_runs_every_test():
         & named
     ]
     assert missing == []
+    book = [word for word in words if word.startswith("tests/book/")]
+    assert len(book) == len(set(book))  # none in both halves
     run = [word.partition("[")[2].rstrip("]") for word in words if "cold_run_gives" in word]
     assert sorted(run) == sorted(path.stem for path in ROOT.glob("chapters/*.ipynb"))
 

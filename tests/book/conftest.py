@@ -5,6 +5,7 @@ import http.server
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from urllib.parse import quote
 
 import pytest
 from bs4 import BeautifulSoup
+from filelock import FileLock
 from playwright.sync_api import TimeoutError, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -218,8 +220,20 @@ class Site:
 
 @pytest.fixture(scope="session")
 def book(tmp_path_factory) -> Path:
-    """Build the whole book in a folder of its own; the build fails at the first warning."""
-    folder = tmp_path_factory.mktemp("book")
+    """Build the whole book in a folder of its own, or copy what another process of this run has built."""
+    own = tmp_path_factory.mktemp("book")
+    if "ATTNLAB_BUILT" not in os.environ:
+        return _build(own)
+    shared = Path(os.environ["ATTNLAB_BUILT"])
+    with FileLock(shared / "lock"):
+        if not (shared / "whole").exists():
+            _build(shared)
+            (shared / "whole").touch()
+    return shutil.copytree(shared / "_build/html", own / "html")
+
+
+def _build(folder: Path) -> Path:
+    """Build the book; the build fails at the first warning."""
     done = subprocess.run(
         dev_setup.build_command("--path-output", str(folder)),
         cwd=ROOT,
