@@ -11,6 +11,7 @@ None, and `why` says so. The page reads the same `RULES`.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,9 +44,10 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         its class has and the file leaves out), `layers`, `kinds` (how many layers of each kind), `heads`,
         `kept` (heads of keys and values), `head` (their width), `value` (that of values), `latent`,
         `cache` (groups of layers, with numbers whose product a token takes, where a list is a sum, and the
-        window that ends it), `why` (what hides the cache), `window`, `positions`, `length`, `reads` (it may
-        be a model that writes nothing), `by` (for what no field says, whether it is the class's or taken),
-        and `unread` (for what a field says in a way that can't be used, which field and how).
+        window that ends it; a `state` is as if of one token), `why` (what hides the cache), `window`,
+        `positions`, `length`, `reads` (it may be a model that writes nothing), `by` (for what no field says,
+        whether it is the class's or taken), and `unread` (for what a field says in a way that can't be used,
+        which field and how).
     """
     inside, text = inner(plain(config))
     more = _class(text).get("more", {})
@@ -212,6 +214,17 @@ def _kinds(
     return {name: names.count(name) for name in dict.fromkeys(names)}, ""
 
 
+def _states(text: Mapping[str, Any], kinds: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return what layers with a state keep, where fields tell it."""
+    of = (products for types, products in RULES["states"] if text.get("model_type") in types)
+    products = next(of, ()) if "linear" in kinds else ()
+    value = lambda name: text[name] if whole(text.get(name)) else math.nan  # noqa: E731
+    term = lambda one: sum(map(value, one)) if isinstance(one, list) else value(one)  # noqa: E731
+    numbers = sum(math.prod(map(term, product)) for product in products)
+    told = numbers and not math.isnan(numbers)
+    return [{"layers": kinds["linear"], "terms": [numbers], "window": 1, "state": True}] if told else []
+
+
 def _cache(
     text: Mapping[str, Any], out: Mapping[str, Any], doubt: str
 ) -> tuple[list[dict[str, Any]] | None, str]:
@@ -226,8 +239,9 @@ def _cache(
     if isinstance(types := text.get("indexer_types"), list) and any(word != "full" for word in types):
         return None, RULES["another"]
     keeps = [name for name in out["kinds"] if name in NARROW | {"full", "selected"}]
+    groups = _states(text, out["kinds"])
     if not keeps:
-        return [], ""
+        return groups, ""
     if out["latent"]:
         terms = [out["latent"]]
     elif not out["kept"]:
@@ -242,7 +256,6 @@ def _cache(
     chooser = text.get("index_head_dim")
     if "selected" in keeps and not (out["latent"] and whole(chooser)):
         return None, RULES["no"]["choose"]
-    groups = []
     # A window that no text outgrows ends nothing.
     ended = not (out["window"] and out["length"] and out["window"] >= out["length"])
     for name in keeps:

@@ -33,14 +33,21 @@ def token_bytes(reading: Mapping[str, Any]) -> int | None:
 
 
 def held_bytes(reading: Mapping[str, Any], n: int) -> int | None:
-    """Return what the cache holds of n tokens, in bytes, states aside; None if unknown.
+    """Return what the cache holds of n tokens, with states where fields tell them, in bytes; None if unknown.
 
-    >>> held_bytes({"cache": [{"layers": 2, "terms": [2, 1, 8], "window": 100}]}, 1000)
+    >>> held_bytes({"cache": [{"layers": 2, "terms": [2, 1, 8], "window": 100}], "kinds": None}, 1000)
     6400
     """
-    if reading["cache"] is None:
+    if reading["cache"] is None or (not reading["cache"] and _uncounted(reading)):
         return None
     return sum(group_bytes(group) * min(n, group.get("window", n)) for group in reading["cache"])
+
+
+def _uncounted(reading: Mapping[str, Any]) -> dict[str, int]:
+    """Return the kinds of layers that hold what is not computed, and how many there are."""
+    told = any("state" in group for group in reading["cache"] or ())
+    left = set(RULES["held"]) - ({"linear"} if told else set())
+    return {name: many for name, many in (reading["kinds"] or {}).items() if name in left}
 
 
 def summary(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
@@ -64,7 +71,7 @@ def summary(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
         ("layers", [counted]),
         ("heads", [_heads(reading) or unknown("heads")]),
         ("cache", _kept(reading)),
-        *_held(reading),
+        ("in all", [_held(reading)]),
         *_window(reading),
         ("positions", [_places(reading) or unknown("positions")]),
         ("made for", [_length(reading) or unknown("length")]),
@@ -75,14 +82,16 @@ def _length(reading: Mapping[str, Any]) -> str:
     return f"{reading['length']:,} tokens{_by(reading, 'length')}" if reading["length"] else ""
 
 
-def _held(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+def _held(reading: Mapping[str, Any]) -> str:
     n = reading["length"] or RULES["length_taken"]
-    if not (size := held_bytes(reading, n)):
-        return []
-    unit, name = (2**30, "GiB") if size >= 2**30 else (2**20, "MiB")
-    tenths = (size * 20 + unit) // (2 * unit)
+    size, held = held_bytes(reading, n), "unknown"
+    if size is not None:
+        unit, name = (2**30, "GiB") if size >= 2**30 else (2**20, "MiB")
+        tenths = (size * 20 + unit) // (2 * unit)
+        held = f"{tenths // 10:,}.{tenths % 10} {name}"
     longest = f", its longest text{_by(reading, 'length')}" if reading["length"] else RULES["ours"]
-    return [("in all", [f"{tenths // 10:,}.{tenths % 10} {name} at {n:,} tokens{longest}"])]
+    aside = RULES["aside"] if size and _uncounted(reading) else ""
+    return f"{held} at {n:,} tokens{longest}{aside}"
 
 
 def _by(reading: Mapping[str, Any], what: str) -> str:
@@ -113,15 +122,14 @@ def _kept(reading: Mapping[str, Any]) -> list[str]:
     groups = reading["cache"]
     if groups is None:
         return [f"unknown: {reading['why']}", *_more(reading)]
-    lines = [] if groups else [f"0 bytes a token: {RULES['still']}"]
+    lines = [] if groups else ["0 bytes a token"]
     for group in sorted(groups, key=lambda group: "window" in group):
         factors: Sequence[str] = [_layers(group["layers"]), *map(_term, group["terms"])]
         limit = f", for the last {group['window']:,} tokens only" if "window" in group else ""
-        product = f"{' × '.join(factors)} × {BYTES} bytes"
-        lines.append(f"{product} = {group_bytes(group):,} bytes a token{limit}")
-    for name, what in RULES["held"].items():
-        if many := (reading["kinds"] or {}).get(name):
-            lines.append(f"and {what} in {_layers(many)}, {RULES['apart']}")
+        kept = RULES["stays"] if "state" in group else f" bytes a token{limit}"
+        lines.append(f"{' × '.join(factors)} × {BYTES} bytes = {group_bytes(group):,}{kept}")
+    for name, many in _uncounted(reading).items():
+        lines.append(f"and {RULES['held'][name]} in {_layers(many)}, {RULES['apart']}")
     lines += [RULES["if"]] if reading["reads"] else []
     lines += [RULES["foreign"]] if reading["foreign"] else []
     return lines + _more(reading)

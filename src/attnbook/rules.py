@@ -176,7 +176,7 @@ RULES: dict[str, Any] = {
     "classes": json.loads((Path(__file__).parent / "static/class-defaults.json").read_text(encoding="utf-8")),
     # Why a cache is empty, or hidden.
     "another": "some layers choose keys with the indexer of another",
-    "changes": "changes what is kept, in a way that this page can't compute",
+    "changes": "changes what is kept, in a way not computed here",
     "blurs": "changes what is seen, in a way that is not read here",
     # What is said of what no field tells, and of what can't be used.
     "no": {
@@ -205,12 +205,56 @@ RULES: dict[str, Any] = {
         "shared": "with the cache of another layer",
         "none": "without attention",
     },
-    "still": "what is kept does not grow",
     "apart": "whatever the length: not computed here",
+    "stays": " bytes of states, whatever the length",
+    "aside": "; more is not computed",
     "held": {"linear": "a state", "convolution": "the last tokens of a convolution"},
     "may": "not read here, and may change what is kept",
     "many": "more than 100,000 layers are not counted here",
     "most": 100_000,
+    # Numbers in the state of a layer and its convolution, by types of models: products that are added, of
+    # fields and of sums of fields.
+    "states": [
+        [["mamba"], [["expand", "hidden_size", ["state_size", "conv_kernel"]]]],
+        [
+            ["mamba2"],
+            [
+                ["num_heads", "head_dim", ["state_size", "conv_kernel"]],
+                ["n_groups", "state_size", ["conv_kernel", "conv_kernel"]],
+            ],
+        ],
+        [["jamba"], [["mamba_expand", "hidden_size", ["mamba_d_state", "mamba_d_conv"]]]],
+        [
+            ["qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"],
+            [
+                [
+                    "linear_num_value_heads",
+                    "linear_value_head_dim",
+                    ["linear_key_head_dim", "linear_conv_kernel_dim"],
+                ],
+                [
+                    "linear_num_key_heads",
+                    "linear_key_head_dim",
+                    ["linear_conv_kernel_dim", "linear_conv_kernel_dim"],
+                ],
+            ],
+        ],
+        [
+            ["kimi_linear"],
+            [
+                [
+                    "linear_num_heads",
+                    "linear_head_dim",
+                    [
+                        "linear_head_dim",
+                        "linear_conv_kernel_dim",
+                        "linear_conv_kernel_dim",
+                        "linear_conv_kernel_dim",
+                    ],
+                ]
+            ],
+        ],
+    ],
     # Fields that change what is kept, unless they are false, zero, empty or null, in ways not read here.
     "odd": [
         "is_encoder_decoder",
@@ -239,8 +283,8 @@ RULES: dict[str, Any] = {
         "modernbert-decoder": "its window is half of local_attention, which is not read here",
         "openai-gpt": "its library keeps nothing",
         "reformer": "what it keeps is not computed here",
-        "rwkv": "it keeps a state, whose size is not computed here",
-        "xlstm": "it keeps a state, whose size is not computed here",
+        "rwkv": "its state is not computed here",
+        "xlstm": "its state is not computed here",
         "xmod": "it keeps nothing of a text that it reads at once",
     },
 }

@@ -9,9 +9,10 @@ import { h, s, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { LAYERS } from "./ui/layers.js";
 import { load } from "./ui/script.js";
-import { groupBytes, grouped, listed, reading, summary } from "./math/configuration.js";
+import { groupBytes, grouped, heldBytes, listed, reading, span, summary, uncounted } from "./math/configuration.js";
 import { parse, plain } from "./math/json.js";
 
+/** @typedef {import("./math/configuration.js").Reading} Reading */
 /** @typedef {{ rules: any, note: string, examples: [string, string][], fields: [string, string, string, string[]][] }} Data */
 
 const LONGEST = 1_000_000;
@@ -21,7 +22,7 @@ const ROWS = 1500;
 /** So many rows stand open; one button shows the others. */
 const FIRST = 5;
 /** @param {string} what */
-const called = (what) => ({ inside: "Read in", "made for": "Longest text" })[what] ?? what[0].toUpperCase() + what.slice(1);
+const called = (what) => (what === "made for" ? "Longest text" : what[0].toUpperCase() + what.slice(1));
 
 const WIDE = 480;
 
@@ -42,22 +43,19 @@ const ticks = (kinds) => kinds.map((kind, i) => {
   return s("path", { "data-kind": kind, d, [parts[0][2] ? "stroke" : "fill"]: "var(--fig-ink)" });
 });
 
-/** The heads of queries, and under each group what it shares. @param {import("./math/configuration.js").Reading} found */
+/** The heads of queries, and under each group what it shares. @param {Reading} found */
 function comb({ heads, kept, latent }) {
-  const shared = latent ? 1 : kept;
-  if (!heads || !shared || heads > 160) return [];
-  const row = (/** @type {string} */ of, /** @type {number} */ many, /** @type {number} */ from, /** @type {number} */ tall) => s("path", { "data-of": of, d: Array.from({ length: many }, (_, i) => box(many, i, from, tall, of === "query" ? undefined : 160 / heads)).join(""), fill: `var(--fig-${of})` });
-  return [drawing("comb", 24, row("query", heads, 0, 10), ...(latent ? [row("ink", 1, 13, 11)] : [row("key", shared, 13, 5), row("value", shared, 19, 5)]))];
+  const asked = Number(heads);
+  const shared = asked < 161 && (latent ? 1 : kept);
+  const row = (/** @type {string} */ of, /** @type {number} */ many, /** @type {number} */ from, /** @type {number} */ tall) => s("path", { "data-of": of, d: Array.from({ length: many }, (_, i) => box(many, i, from, tall, of === "query" ? undefined : 160 / asked)).join(""), fill: `var(--fig-${of})` });
+  return asked && shared ? [drawing("comb", 24, row("query", asked, 0, 10), ...(latent ? [row("ink", 1, 13, 11)] : [row("key", shared, 13, 5), row("value", shared, 19, 5)]))] : [];
 }
 
-/** A size in words as a number of MiB. @param {string} words */
-const amount = (words) => parseFloat(words.replace(/,/g, "")) * (words.includes("GiB") ? 1024 : 1);
-
-/** What all layers keep, and thinner what they kept before, on one scale for all: each mark sixteen times the last. @param {string} now @param {string} before */
+/** What all layers keep, and thinner what they kept before, on one scale for all: each mark sixteen times the last. @param {number | null} now @param {number | null} before */
 function scale(now, before) {
   const line = (/** @type {string} */ of, /** @type {string} */ d, width = 1, ink = "quiet") => s("path", { "data-of": of, d, stroke: `var(--fig-${ink})`, "stroke-width": width });
   // It ends a factor of four beyond its outer marks, and what is further stands there.
-  const at = (/** @type {string} */ size) => (size ? `M${Math.min(WIDE, Math.max(0, 24 * Math.log2(amount(size) / 4))).toFixed(1)} 0v20` : "");
+  const at = (/** @type {number | null} */ bytes) => (bytes === null ? "" : `M${Math.min(WIDE, Math.max(0, 24 * Math.log2(bytes) - 528)).toFixed(1)} 0v20`);
   return [
     drawing("scale", 20, line("all", "M0 10h480M48 6v8m96-8v8m96-8v8m96-8v8m96-8v8"), line("before", at(before), 3), line("now", at(now), 6, "ink")),
     h("p", { class: "attnlab-private" }, ...["16 MiB", "256 MiB", "4 GiB", "64 GiB", "1 TiB"].map((mark) => h("span", {}, mark))),
@@ -75,8 +73,8 @@ async function known(model, base) {
 
 /** What a text holds, or an error in words for whoever pasted it. @param {string} text */
 function read(text) {
-  if (text.length > LONGEST) throw new Error(`This is too long: ${grouped(text.length)} characters, and at most ${grouped(LONGEST)} are read. Weights are other files.`);
-  if (!text.trim()) throw new Error("There is nothing to read yet: paste or drop a config.json, or pick an example.");
+  if (text.length > LONGEST) throw new Error(`This is too long: ${grouped(text.length)} characters, and at most ${grouped(LONGEST)} are read.`);
+  if (!text.trim()) throw new Error("There is nothing to read yet: paste a config.json, or pick an example.");
   const found = parse(text);
   if (found.kind !== "object") throw new Error(`A configuration is an object, { … } with fields; this is ${found.kind === "list" ? "a list" : "a single value"}.`);
   return found;
@@ -108,7 +106,7 @@ export default figure({
     const table = h("table", { class: "attnlab-fields", role: "table", "aria-label": "Fields", "data-part": "fields" }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...heads)), rows);
     const more = h("button", { type: "button", class: "attnlab-unfold", "data-part": "all", on: { click: () => unfold() } });
     let open = false; // whether all rows are
-    const shown = h("div", { hidden: true }, h("label", { class: "attnlab-open attnlab-find" }, "Find a field", find), none, table, more);
+    const shown = h("div", { class: "attnlab-shown", hidden: true }, h("label", { class: "attnlab-open attnlab-find" }, "Find a field", find), none, table, more);
     body.append(
       h("div", { class: "attnlab-open" }, h("label", {}, "Example", example), pick, file),
       facts,
@@ -132,14 +130,9 @@ export default figure({
     const begin = () => (start = held || start);
     text.addEventListener("focus", begin);
     text.addEventListener("input", () => type(text.value));
-    body.addEventListener("dragover", (event) => {
-      event.preventDefault();
-      text.classList.add("is-target");
-    }, { signal });
-    body.addEventListener("dragleave", () => text.classList.remove("is-target"), { signal });
+    body.addEventListener("dragover", (event) => event.preventDefault(), { signal });
     body.addEventListener("drop", (event) => {
       event.preventDefault();
-      text.classList.remove("is-target");
       const data = event.dataTransfer;
       const words = data?.getData("text/plain");
       if (data?.files.length) take(data.files[0]);
@@ -150,7 +143,6 @@ export default figure({
     function unfold() {
       open = !open;
       sift();
-      say(open ? `All ${grouped(rows.children.length)} fields are shown.` : `The first ${FIRST} fields are shown.`);
     }
 
     function sift() {
@@ -196,45 +188,41 @@ export default figure({
       );
     }
 
-    /** @type {import("./math/configuration.js").Reading | null} */
-    let found = null;
-    /** What was typed or picked last; what all layers keep now, kept when that began, and before its last change that made a difference. */
-    let [typed, held, start, before] = ["", "", "", ""];
+    let typed = ""; // or picked, last
+    /** What is read; and where what all layers keep is told: now, when a change began, and before the last one that made a difference. */
+    let [found, held, start, before] = /** @type {(Reading | null)[]} */ ([null, null, null, null]);
 
-    /** Puts the size before a change beside the one now: on its way to 64, a 6 may have none. @param {[string, string[]][]} said @param {boolean} unknown */
-    function compare(said, unknown) {
-      const after = said.findIndex(([what]) => what === "cache") + 1;
-      const own = said[after][0] === "in all" && said[after][1];
-      const [size = "", at = ""] = (own && own[0].match(/^.*?( at \S+ tokens)/)) || [];
-      held = size;
-      if (typed !== model.get("text")) [start, before] = [held, ""];
-      else if (held !== start) before = start;
-      if (before === held || !before) return void (before = "");
-      if (own) own[0] += `; before ${before.replace(at, "")}`;
-      else if (unknown) said.splice(after, 0, ["in all", [`unknown; before ${before}`]]);
+    /** What is kept now, and was before a change, both at the length told: on its way to 64, a 6 may not be known. @param {Reading} found */
+    function compare(found) {
+      const at = (/** @type {Reading | null} */ one) => one && heldBytes(one, span(found, rules), rules);
+      held = at(found) === null ? null : found;
+      if (typed !== model.get("text")) [start, before] = [held, null];
+      else if (at(held) !== at(start)) before = start;
+      if (at(before) === at(held)) before = null;
+      return [at(held), at(before)];
     }
 
     function update() {
-      const now = String(model.get("text"));
-      if (text.value !== now) text.value = now.length > LONGEST ? "" : now;
-      const at = examples.findIndex(([, own]) => own === now);
+      const words = String(model.get("text"));
+      if (text.value !== words) text.value = words.length > LONGEST ? "" : words;
+      const at = examples.findIndex(([, own]) => own === words);
       example.value = at < 0 ? "" : String(at);
-      if (at >= 0 || now !== typed) {
+      if (at >= 0 || words !== typed) {
         find.value = "";
         open = false;
       }
       found = null;
       try {
-        const given = read(now);
+        const given = read(words);
         const all = listed(given, rules);
         const ours = all.filter(({ name, known }) => known && meanings.get(name)?.section).length;
         const result = (found = reading(plain(given), rules));
+        const [now, then] = compare(result);
         /** @type {[string, string[]][]} */
-        const said = summary(result, rules);
-        if (result.inside) said.unshift(["inside", [result.inside.slice(0, -1)]]);
-        compare(said, !result.cache);
+        const said = summary(result, rules, then);
+        if (result.inside) said.unshift(["read in", [result.inside.slice(0, -1)]]);
         /** @type {Record<string, Element[] | null>} */
-        const drawn = { layers: result.order && [drawing("strip", TALL, ...ticks(result.order))], heads: comb(result), "in all": scale(held, before) };
+        const drawn = { layers: result.order && [drawing("strip", TALL, ...ticks(result.order))], heads: comb(result), "in all": scale(now, then) };
         const top = text.getBoundingClientRect().top;
         facts.replaceChildren(...said.flatMap(([what, lines]) => [h("dt", {}, called(what)), h("dd", {}, ...(drawn[what] ?? []), ...lines.map((line) => h("div", {}, line)))]));
         rows.replaceChildren(...all.slice(0, ROWS).map(line));
@@ -263,10 +251,10 @@ export default figure({
       update,
       pytorch() {
         const groups = found?.cache;
-        if (!groups) return "import torch\n\n# What the cache takes can't be told from this configuration.\n";
+        if (!found || !groups) return "import torch\n\n# What the cache takes can't be told from its fields.\n";
         const each = groups.map((group) => `    [${groupBytes(group)}, ${group.window ?? "torch.inf"}],\n`).join("");
-        const beside = found?.kinds?.linear ? "# states are not counted\n" : "";
-        return `import torch\n\n# kinds of layers: bytes a token, and the window that ends it\n${beside}groups = torch.tensor([\n${each}], dtype=torch.float64).reshape(-1, 2)\ngrows, window = groups.T\nfor n in (4096, 32768, 131072):\n    held = (grows * window.clamp(max=n)).sum()\n    print(n, round(held.item() / 2**20, 1), "MiB")\n`;
+        const beside = uncounted(found, rules).length ? "# states are not counted\n" : "";
+        return `import torch\n\n# kinds of layers: bytes a token, the window (a state: 1)\n${beside}groups = torch.tensor([\n${each}], dtype=torch.float64).reshape(-1, 2)\ngrows, window = groups.T\nfor n in (4096, 32768, 131072):\n    held = (grows * window.clamp(max=n)).sum()\n    print(n, round(held.item() / 2**20, 1), "MiB")\n`;
       },
       svg() {
         const lines = found ? summary(found, rules).flatMap(([what, said]) => said.map((line, i) => [i ? "" : called(what), line])) : [["", "no configuration"]];

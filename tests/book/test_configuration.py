@@ -117,7 +117,6 @@ def test_five_fields_stand_open_and_one_button_and_paper_show_all(part):
     part.locator('[data-part="find"]').fill("")
     more.click()
     assert rows.filter(visible=True).count() == total
-    assert says(part) == f"All {total} fields are shown."
     assert more.get_attribute("aria-expanded") == "true"
     more.click()
     assert rows.filter(visible=True).count() == 5
@@ -131,8 +130,10 @@ def test_what_an_example_has_of_its_class_is_said_beside_it_alone(part):
     assert "other fields are its class's defaults" in beside.inner_text()
     assert summary(part)["Cache"] == [
         "7 layers × (512 + 64) × 2 bytes = 8,064 bytes a token",
-        "and a state in 20 layers, whatever the length: not computed here",
+        "20 layers × 573,440 × 2 bytes = 22,937,600 bytes of states, whatever the length",
     ]
+    assert "# states are not counted" not in copied(part)
+    paste(part, text_of(census.published("kimi_linear") | {"linear_num_heads": "32"}))
     assert "# states are not counted" in copied(part)
     paste(part, '{"num_hidden_layers": "32"}')
     assert summary(part)["Layers"] == ["unknown: num_hidden_layers is “32”, no whole number above 0"]
@@ -239,7 +240,7 @@ def test_what_stood_before_a_change_stands_beside_what_stands_now(part):
     edit(part, '"num_key_value_heads": 8', ["Backspace"])
     assert in_all() == [f"4.5 GiB {long}, its longest text"]
     part.page.keyboard.press("6")
-    assert in_all() == [f"unknown; before 4.5 GiB {long}"]
+    assert in_all() == [f"unknown {long}, its longest text; before 4.5 GiB"]
     part.page.keyboard.press("4")
     assert in_all() == [f"36.0 GiB {long}, its longest text; before 4.5 GiB"]
     # A change that makes none leaves it; the next one starts from what it finds.
@@ -247,16 +248,17 @@ def test_what_stood_before_a_change_stands_beside_what_stands_now(part):
     edit(part, '"num_key_value_heads": 64', " ")
     assert in_all() == [f"36.0 GiB {long}, its longest text; before 4.5 GiB"]
     edit(part, '"max_position_embeddings": 131072', ["0"])
-    assert in_all() == ["360.0 GiB at 1,310,720 tokens, its longest text; before 36.0 GiB at 131,072 tokens"]
+    # Both are told at one length.
+    assert in_all() == ["360.0 GiB at 1,310,720 tokens, its longest text; before 45.0 GiB"]
     part.locator('[data-part="reset"]').click()
     assert in_all() == [f"4.5 GiB {long}, its longest text"]
     edit(part, '"num_key_value_heads": 8', ["Backspace", "4"])
     assert in_all() == [f"2.3 GiB {long}, its longest text; before 4.5 GiB"]
     # An example is compared with what stood there before it.
     part.locator('[data-part="example"]').select_option(label="Llama 2 7B")
-    assert in_all() == ["2.0 GiB at 4,096 tokens, its longest text; before 2.3 GiB at 131,072 tokens"]
+    assert in_all() == ["2.0 GiB at 4,096 tokens, its longest text; before 74.3 MiB"]
     part.locator('[data-part="example"]').select_option(label="Mistral 7B v0.1")
-    assert in_all()[0].endswith("; before 2.0 GiB at 4,096 tokens")
+    assert in_all() == ["512.0 MiB at 32,768 tokens, its longest text; before 16.0 GiB"]
 
 
 @pytest.mark.parametrize("width", [320, 1280])
@@ -375,7 +377,7 @@ def test_reset_and_undo_and_the_menu(part):
 def test_copied_code_runs_where_nothing_grows_or_nothing_is_known(part, name):
     part.locator('[data-part="example"]').select_option(label=LABELS[name])
     printed, _ = run_copied(part)
-    assert printed.split("\n")[0] == ("4096 0.0 MiB" if name == "mamba2" else "")
+    assert printed.split("\n")[0] == ("4096 82.6 MiB" if name == "mamba2" else "")
 
 
 def marks(part):
@@ -417,9 +419,10 @@ def test_all_sizes_stand_on_one_scale(part):
     assert marks(part) == {"now": pytest.approx(place(4.5), abs=0.002)}
     edit(part, '"num_key_value_heads": 8', ["Backspace", "6", "4"])
     assert marks(part) == pytest.approx({"now": place(36), "before": place(4.5)}, abs=0.002)
-    # The next example has a shorter mark for this one, and the scale is the same.
+    # The next example has a mark for this one at its own length, and the scale is the same.
     part.locator('[data-part="example"]').select_option(label="Llama 2 7B")
-    assert marks(part) == pytest.approx({"now": place(2), "before": place(36)}, abs=0.002)
+    there = 294_912 * (4096 + 128) / 2**30  # of half the layers, and 128 tokens of the others
+    assert marks(part) == pytest.approx({"now": place(2), "before": place(there)}, abs=0.002)
     # Its marks stand above their names.
     scale = part.locator('[data-part="scale"]')
     at = scale.evaluate("""(svg) => {
@@ -434,11 +437,24 @@ def test_all_sizes_stand_on_one_scale(part):
     for heads, x in ((10**10, 1), (1, 0)):  # what is beyond it stands at its end
         paste(part, json.dumps({"n_layer": 1, "n_head": heads, "head_dim": 1, "n_positions": 1024}))
         assert marks(part)["now"] == x
-    # Nothing grows, or nothing is known.
-    for name in ("mamba2", "deepseek_v4"):
+    # It stands where nothing grows, and where nothing is known.
+    for name, now in (("mamba2", place(86_638_592 / 2**30)), ("deepseek_v4", None)):
         part.locator('[data-part="reset"]').click()
         part.locator('[data-part="example"]').select_option(label=LABELS[name])
-        assert "now" not in marks(part)
+        assert scale.is_visible()
+        assert marks(part).get("now") == (now and pytest.approx(now, abs=0.002))
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_example_moves_what_stands_below_it(site, bench, width):
+    part = figure(site.open(bench, width=width), "configuration")
+    places = set()
+    for name in OFFERED:
+        part.locator('[data-part="example"]').select_option(label=LABELS[name])
+        box = part.locator(".attnlab-root").bounding_box()
+        area = part.locator('[data-part="text"]').bounding_box()["y"] - box["y"]
+        places.add((round(area), round(box["height"])))
+    assert len(places) == 1
 
 
 def test_the_saved_drawing_has_the_summary(part):

@@ -53,7 +53,7 @@ def decoders():
 
 
 def test_what_fields_tell_of_a_cache_is_what_running_the_model_told():
-    compared = 0
+    compared, states = 0, set()
     for name, config, row in decoders():
         found = configuration.read(config)
         if found["cache"] is None:
@@ -64,6 +64,11 @@ def test_what_fields_tell_of_a_cache_is_what_running_the_model_told():
         kept = {}
         for group in found["cache"]:
             each = reading.group_bytes(group) // group["layers"]
+            if "state" in group:
+                want = [(cost["layers"], cost["state"]) for cost in row["cache"] if "state" in cost]
+                assert [(group["layers"], each)] == want, name
+                states.add(config["model_type"])
+                continue
             key = (group["window"], each) if "window" in group else (0, each)
             kept[key] = kept.get(key, 0) + group["layers"]
         want = {}
@@ -75,6 +80,7 @@ def test_what_fields_tell_of_a_cache_is_what_running_the_model_told():
         assert kept == want, name
         compared += 1
     assert compared > 120
+    assert states == {name for names, _ in RULES["states"] for name in names}
 
 
 def test_a_token_past_all_windows_adds_what_the_census_says():
@@ -279,6 +285,11 @@ def differ(found, whole):
     """Return what is read of a part of a configuration, and is not what the whole one says."""
     # Where two fields of the whole one contradict each other, one alone may be read.
     both = {told for told, why in whole["unread"].items() if " and " in why and " is " in why}
+    grows = lambda cache: cache and [group for group in cache if "state" not in group]  # noqa: E731
+    # A state is told or said not to be.
+    if found["cache"] is not None and grows(found["cache"]) == grows(whole["cache"]):
+        states = [group in (whole["cache"] or ()) for group in found["cache"]]
+        both |= {"cache"} if all(states) else set()
     return [told for told in TOLD if told not in both and found[told] not in (None, whole[told])]
 
 
@@ -384,6 +395,18 @@ def test_what_is_held_in_all_counts_windows():
     unsaid = {name: value for name, value in small.items() if name != "model_type"} | {"sliding_window": 0}
     assert said(**unsaid)["in all"] == ["32.0 MiB at 32,768 tokens (a length of ours: no field says one)"]
     assert said(**small)["made for"] == ["131,072 tokens (its class's)"]
+    # And states, whose size no length changes.
+    assert said(**EXAMPLES["mamba2"][0], n_positions=10)["in all"] == [
+        "82.6 MiB at 10 tokens, its longest text"
+    ]
+    kimi = EXAMPLES["kimi_linear"][0] | {"model_max_length": 1000}
+    assert reading.held_bytes(configuration.read(kimi), 1000) == 1000 * 7 * 1152 + 20 * 1_146_880
+    convolved = {"layer_types": ["conv", "full_attention"], "n_head": 1, "head_dim": 2**14, "n_positions": 32}
+    assert said(**convolved)["in all"] == ["2.0 MiB at 32 tokens, its longest text; more is not computed"]
+    # Where nothing is known there is a line all the same.
+    assert said(**EXAMPLES["deepseek_v4"][0])["in all"] == ["unknown at 1,048,576 tokens, its longest text"]
+    odd = EXAMPLES["mamba2"][0] | {"n_groups": "1"}
+    assert said(**odd)["in all"][0].startswith("unknown at 32,768 tokens (a length of ours")
 
 
 @pytest.mark.parametrize(
@@ -455,7 +478,7 @@ def test_older_names_and_lists():
         ({"num_hidden_layers": 2, "layer_types": ["full_attention"]}, "1 listed layers are not the 2"),
         ({"layer_types": ["sliding_attention"]}, "no field read here says how long the window is"),
         ({"num_hidden_layers": 2, "compress_rates": {"a": 4}}, "compress_rates changes what is kept"),
-        ({"model_type": "rwkv", "num_hidden_layers": 2}, "it keeps a state, whose size is not computed here"),
+        ({"model_type": "rwkv", "num_hidden_layers": 2}, "its state is not computed here"),
     ],
 )
 def test_what_cant_be_told_is_said(fields, why):
@@ -541,11 +564,11 @@ def test_layers_that_hold_a_state_are_said_beside_what_grows():
     beside = "whatever the length: not computed here"
     assert reading.summary(configuration.read(STORED["qwen3_next"]))[2][1] == [
         "12 layers × 2 × 2 × 256 × 2 bytes = 24,576 bytes a token",
-        f"and a state in 36 layers, {beside}",
+        "36 layers × 557,056 × 2 bytes = 40,108,032 bytes of states, whatever the length",
     ]
-    assert said(**STORED["mamba2"])["cache"] == [
-        "0 bytes a token: what is kept does not grow",
-        f"and a state in 64 layers, {beside}",
+    assert said(**STORED["falcon_mamba"])["cache"] == [
+        "0 bytes a token",
+        f"and a state in 32 layers, {beside}",
     ]
     convolved = {"layer_types": ["conv", "full_attention"], "n_head": 1, "head_dim": 8}
     assert said(**convolved)["cache"][1] == f"and the last tokens of a convolution in 1 layer, {beside}"

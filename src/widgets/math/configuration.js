@@ -1,7 +1,7 @@
 // What a configuration says of attention, by the rules of attnbook.configuration; and its fields in a list.
 
 /** @typedef {import("./json.js").Read} Read */
-/** @typedef {{ layers: number, terms: (number | number[])[], window?: number }} Group */
+/** @typedef {{ layers: number, terms: (number | number[])[], window?: number, state?: boolean }} Group */
 /** @typedef {{ inside: string, layers: number | null, heads: number | null, kept: number | null, head: number | null,
  *   more: string[], value: number | null, latent: number[] | null, length: number | null, kinds: Record<string, number> | null, order: string[] | null,
  *   window: number | null, foreign: boolean, cache: Group[] | null, why: string, reads: boolean, by: Record<string, string>, unread: Record<string, string>,
@@ -295,7 +295,14 @@ function kept(text, out, doubt, rules) {
   const { kinds, latent, window } = out;
   if (Array.isArray(text.indexer_types) && text.indexer_types.some((/** @type {any} */ word) => word !== "full")) return rules.another;
   const keeps = Object.keys(kinds).filter((name) => narrow(name) || name === "full" || name === "selected");
-  if (!keeps.length) return [];
+  /** @type {(string | string[])[][]} */
+  const products = (kinds.linear && rules.states.find((/** @type {any} */ [types]) => types.includes(text.model_type))?.[1]) || [];
+  /** @type {(term: string | string[]) => number} */
+  const term = (one) => (Array.isArray(one) ? one.reduce((sum, name) => sum + term(name), 0) : whole(text[one]) ? text[one] : NaN);
+  const sum = products.reduce((sum, terms) => sum + terms.reduce((n, one) => n * term(one), 1), 0);
+  // A state is as if of one token.
+  const states = sum ? [{ layers: kinds.linear, terms: [sum], window: 1, state: true }] : [];
+  if (!keeps.length) return states;
   if (!latent && !out.kept) return out.unread.kept ?? out.unread.heads ?? rules.no.heads;
   if (!latent && !out.head) return out.unread.head ?? rules.no.head;
   if (kinds.selected && !(latent && whole(text.index_head_dim))) return rules.no.choose;
@@ -303,11 +310,11 @@ function kept(text, out, doubt, rules) {
   const terms = latent ? [latent] : out.value ? [many, [wide, out.value]] : [2, many, wide];
   // A window that no text outgrows ends nothing.
   const ended = !(window && out.length && window >= out.length);
-  return keeps.map((name) => ({
+  return [...states, ...keeps.map((name) => ({
     layers: kinds[name],
     terms: name === "selected" && latent ? [[...latent, text.index_head_dim]] : terms,
     ...(narrow(name) && ended ? { window: Number(window) } : {}),
-  }));
+  }))];
 }
 
 /**
@@ -364,16 +371,35 @@ export const groupBytes = ({ layers, terms }) => terms.reduce((/** @type {number
 /** What each further token adds past all windows, in bytes; null if unknown. @param {Reading} reading */
 export const tokenBytes = ({ cache }) => cache && cache.reduce((sum, group) => sum + (group.window === undefined ? groupBytes(group) : 0), 0);
 
-/** What the cache holds of n tokens, states aside; null if unknown. @param {Reading} reading @param {number} n */
-export const heldBytes = ({ cache }, n) => cache && cache.reduce((sum, group) => sum + groupBytes(group) * Math.min(n, group.window ?? n), 0);
+/** The kinds of layers that hold what is not computed. @param {Reading} reading @param {any} rules */
+export const uncounted = ({ kinds, cache }, rules) => Object.entries(kinds ?? {}).filter(([name]) => rules.held[name] && !(name === "linear" && cache?.some((group) => group.state)));
+
+/** The length for which a reading is told. @param {Reading} reading @param {any} rules */
+export const span = ({ length }, rules) => length ?? rules.length_taken;
+
+/** What the cache holds of n tokens, with states where fields tell them; null if unknown. @param {Reading} reading @param {number} n @param {any} rules */
+export function heldBytes(reading, n, rules) {
+  const { cache } = reading;
+  if (!cache || (!cache.length && uncounted(reading, rules).length)) return null;
+  return cache.reduce((sum, group) => sum + groupBytes(group) * Math.min(n, group.window ?? n), 0);
+}
+
+/** @param {number | null} bytes */
+function size(bytes) {
+  if (bytes === null) return "unknown";
+  const [unit, name] = bytes >= 2 ** 30 ? [2 ** 30, "GiB"] : [2 ** 20, "MiB"];
+  const tenths = Math.floor((bytes * 20 + unit) / (2 * unit));
+  return `${grouped(Math.floor(tenths / 10))}.${tenths % 10} ${name}`;
+}
 
 /**
  * A reading in words.
  * @param {Reading} found
  * @param {any} rules
+ * @param {number | null} before bytes that were kept
  * @returns {[string, string[]][]}
  */
-export function summary(found, rules) {
+export function summary(found, rules, before = null) {
   const { kinds, layers, window, length, unread, by } = found;
   const unknown = (/** @type {string} */ what) => `unknown: ${unread[what] ?? rules.no.it}`;
   let counted = layers === null ? unknown("layers") : grouped(layers) + source(by, "layers", rules);
@@ -386,7 +412,7 @@ export function summary(found, rules) {
     ["layers", [counted]],
     ["heads", [inHeads(found, rules) || unknown("heads")]],
     ["cache", inCache(found, rules)],
-    ...inAll(found, rules),
+    ["in all", [inAll(found, rules) + (before === null ? "" : `; before ${size(before)}`)]],
     ...inWindow(found, rules),
     ["positions", [inPlaces(found, rules) || unknown("positions")]],
     ["made for", [length === null ? unknown("length") : `${grouped(length)} tokens${source(by, "length", rules)}`]],
@@ -399,14 +425,11 @@ const real = (/** @type {number} */ number) => (Number.isInteger(number) ? group
 /** Where a value comes from that no field says. @param {Record<string, string>} by @param {string} what @param {any} rules */
 const source = (by, what, rules) => (by[what] ? ` (${by[what] === "own" ? rules.own : rules.taken[what]})` : "");
 
-/** @param {Reading} found @param {any} rules @returns {[string, string[]][]} */
+/** @param {Reading} found @param {any} rules */
 function inAll(found, rules) {
-  const n = found.length ?? rules.length_taken;
-  const size = heldBytes(found, n);
-  if (!size) return [];
-  const [unit, name] = size >= 2 ** 30 ? [2 ** 30, "GiB"] : [2 ** 20, "MiB"];
-  const tenths = Math.floor((size * 20 + unit) / (2 * unit));
-  return [["in all", [`${grouped(Math.floor(tenths / 10))}.${tenths % 10} ${name} at ${grouped(n)} tokens${found.length ? `, its longest text${source(found.by, "length", rules)}` : rules.ours}`]]];
+  const n = span(found, rules);
+  const held = heldBytes(found, n, rules);
+  return `${size(held)} at ${grouped(n)} tokens${found.length ? `, its longest text${source(found.by, "length", rules)}` : rules.ours}${held && uncounted(found, rules).length ? rules.aside : ""}`;
 }
 
 /** What the line of layers does not say of a window: whence it is known, or why it is not. @param {Reading} found @param {any} rules @returns {[string, string[]][]} */
@@ -427,7 +450,8 @@ function inHeads({ heads, kept, head, value, latent, kinds, unread, by }, rules)
 }
 
 /** @param {Reading} found @param {any} rules */
-function inCache({ cache, why, kinds, reads, foreign, more }, rules) {
+function inCache(found, rules) {
+  const { cache, why, reads, foreign, more } = found;
   const left = more.length ? [rules.more + more.join(", ")] : [];
   if (!cache) return [`unknown: ${why}`, ...left];
   const last = (/** @type {Group} */ group) => Number(group.window !== undefined);
@@ -436,12 +460,10 @@ function inCache({ cache, why, kinds, reads, foreign, more }, rules) {
     .map((group) => {
       const terms = group.terms.map((term) => (Array.isArray(term) ? `(${term.map(grouped).join(" + ")})` : grouped(term)));
       const limit = group.window === undefined ? "" : `, for the last ${grouped(group.window)} tokens only`;
-      return `${plural(group.layers)} × ${terms.join(" × ")} × ${BYTES} bytes = ${grouped(groupBytes(group))} bytes a token${limit}`;
+      return `${plural(group.layers)} × ${terms.join(" × ")} × ${BYTES} bytes = ${grouped(groupBytes(group))}${group.state ? rules.stays : ` bytes a token${limit}`}`;
     });
-  if (!grow.length) grow.push(`0 bytes a token: ${rules.still}`);
-  for (const [name, what] of Object.entries(rules.held)) {
-    if (kinds?.[name]) grow.push(`and ${what} in ${plural(kinds[name])}, ${rules.apart}`);
-  }
+  if (!grow.length) grow.push("0 bytes a token");
+  for (const [name, many] of uncounted(found, rules)) grow.push(`and ${rules.held[name]} in ${plural(many)}, ${rules.apart}`);
   if (reads) grow.push(rules.if);
   if (foreign) grow.push(rules.foreign);
   return [...grow, ...left];
