@@ -47,8 +47,6 @@ QUIZ = "Quiz"
 SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 SOURCES = "Sources"
 SILENT = (nodes.raw, nodes.comment, nodes.literal_block)
-STRESSED = 4
-"""How many words what is set in italics may have, to count as a name."""
 STAGE = "attnbook"
 """The package of which the search knows names only: readers of the book seldom ask for more."""
 WINGS = tuple(f"{STAGE}.{part}." for part in ("drawings", "experiments", "plots"))
@@ -270,7 +268,7 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
             section["ids"][0] if section.parent is not doctree else "",
             "" if section.parent is doctree else _prose(section[0], book),
             _spaced(" ".join(prose)),
-            _spaced(", ".join(dict.fromkeys(one for one in stressed if len(one.split()) <= STRESSED))),
+            _spaced(", ".join(dict.fromkeys(one for one in stressed if terms.is_name(one)))),
             " ".join(dict.fromkeys([*unread, *formulas])),
         )
 

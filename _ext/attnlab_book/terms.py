@@ -43,6 +43,8 @@ ORDINARY = frozenset(
     ]
 )
 """Terms that are everyday words too."""
+NAME = 4
+"""How many words what is set in italics or bold may have, to count as a name: a sentence introduces none."""
 INSIDE = (nodes.paragraph, nodes.emphasis, nodes.strong)
 """What a linked word may stand in, of all that holds text."""
 
@@ -64,6 +66,15 @@ def forms(term: str) -> set[str]:
     elif name[-1].isalpha() and not name.endswith(("ss", "x")):
         found.add(name + "s")
     return found
+
+
+def is_name(stressed: str) -> bool:
+    """Tell whether what is set in italics or bold is short enough to be a name.
+
+    >>> is_name("recurrent state"), is_name("How much of a state is left at the end?")
+    (True, False)
+    """
+    return len(stressed.split()) <= NAME
 
 
 def mentions(text: str, wanted: dict[str, list[str]]) -> Iterator[tuple[re.Match[str], str]]:
@@ -112,7 +123,9 @@ class LinkFirstUse(SphinxTransform):
         for text in list(self.document.findall(nodes.Text)):
             if not _is_prose(text):
                 continue
-            stressed = isinstance(text.parent, (nodes.emphasis, nodes.strong))
+            stressed = isinstance(text.parent, (nodes.emphasis, nodes.strong)) and is_name(
+                text.parent.astext()
+            )
             pieces: list[nodes.Node] = []
             words, done = str(text), 0
             for found, term in find(words):

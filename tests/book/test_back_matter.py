@@ -122,6 +122,14 @@ def test_an_everyday_word_is_a_term_only_where_it_is_introduced():
 
 
 @by_topic
+def test_an_everyday_word_in_a_bold_sentence_is_none(book, chapter):
+    # "start from larger weights": those of a model, and not those after a softmax, of which the term speaks.
+    links = page(book, chapter.page).select("article :is(strong, em) a[href*='glossary.html#term-']")
+    everyday = [link for link in links if link["href"].partition("#term-")[2] in terms.ORDINARY]
+    assert [link.parent.get_text() for link in everyday if not terms.is_name(link.parent.get_text())] == []
+
+
+@by_topic
 def test_what_a_chapter_calls_of_the_package_stands_in_the_reference(book, chapter):
     linked = {
         link["href"].partition("#")[2]
