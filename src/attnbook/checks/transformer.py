@@ -54,6 +54,10 @@ def _unbiased(x: Tensor) -> Tensor:
     return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + 1e-5).sqrt()
 
 
+def _by_size(x: Tensor) -> Tensor:
+    return F.rms_norm(x, x.shape[-1:])
+
+
 def _post(x, w_q, w_k, w_v, w_o, w_in, w_out):
     x = _norm(x + _attend(x, w_q, w_k, w_v, w_o))
     return _norm(x + _think(x, w_in, w_out))
@@ -131,6 +135,10 @@ exercise(
                 lambda *a: _block(*a, first=_unbiased, second=_unbiased)),
         mistake("The network is linear: the ReLU between its two products is missing.",
                 lambda *a: _block(*a, think=lambda x, w_in, w_out: x @ w_in @ w_out)),
+        mistake("The network bends with GELU. Here it bends with ReLU.",
+                lambda *a: _block(*a, think=lambda x, w_in, w_out: F.gelu(x @ w_in) @ w_out)),
+        mistake("That is RMSNorm. Layer norm subtracts the mean first.",
+                lambda *a: _block(*a, first=_by_size, second=_by_size)),
         mistake("The ReLU stands behind the second product. It stands between the two.",
                 lambda *a: _block(*a, think=lambda x, w_in, w_out: (x @ w_in @ w_out).relu())),
         mistake("The feed-forward network comes before attention.",
@@ -227,11 +235,22 @@ exercise(
 
 
 def _backward(
-    x: Tensor, g: Tensor, *, mean=True, radial=True, unbiased=False, outside=False, eps=1e-5, of=None
+    x: Tensor,
+    g: Tensor,
+    *,
+    mean=True,
+    radial=True,
+    unbiased=False,
+    outside=False,
+    eps=1e-5,
+    of=None,
+    squares=False,
 ) -> Tensor:
     centred = x - x.mean(-1, keepdim=True)
     n = x.shape[-1] - unbiased
     variance = centred.square().sum(-1, keepdim=True) / n
+    if squares:
+        variance = x.square().mean(-1, keepdim=True) - x.mean(-1, keepdim=True).square()
     deviation = variance.sqrt() + eps if outside else (variance + eps).sqrt()
     z = centred / deviation
     back = g
@@ -266,6 +285,8 @@ exercise(
         mistake("The mean depends on x too: its share of the gradient is missing.", lambda x, g: _backward(x, g, mean=False)),
         mistake("The standard deviation depends on x too: its share of the gradient is missing.", lambda x, g: _backward(x, g, radial=False)),
         mistake("The variance is divided by d − 1. LayerNorm divides by d.", lambda x, g: _backward(x, g, unbiased=True)),
+        mistake("The variance is the mean square less the square of the mean: right on paper, but where the mean is large, it loses digits. "
+                "Subtract the mean first.", lambda x, g: _backward(x, g, squares=True)),
         mistake("The eps under the root is missing, or another: it is 1e-5.", lambda x, g: _backward(x, g, eps=0.0)),
         mistake("The eps stands under the root, beside the variance; it's not added to σ.",
                 lambda x, g: _backward(x, g, outside=True)),

@@ -207,7 +207,7 @@ wrong("A whole sentence is normed at once")(
 )
 wrong("d − 1")(block(by_hand(correction=1)), "divides by d - 1")
 wrong("should be")(block(by_hand(correction=0, eps=0.1)), "another eps")
-wrong("should be")(block(lambda x: F.rms_norm(x, x.shape[-1:])), "RMS norm")
+wrong("That is RMSNorm")(block(lambda x: F.rms_norm(x, x.shape[-1:])), "RMS norm")
 wrong("The scores are not scaled")(
     block(attend=lambda y, q, k, v: weights(y, q, k, 1).softmax(-1) @ y @ v), "not scaled"
 )
@@ -232,7 +232,7 @@ wrong("The ReLU stands behind the second product")(
     block(network=lambda y, w_in, w_out: F.relu(y @ w_in @ w_out)), "ReLU at the end"
 )
 wrong("should be")(block(network=lambda *a: network(*a).relu()), "ReLU behind both products")
-wrong("should be")(block(network=lambda y, w_in, w_out: F.gelu(y @ w_in) @ w_out), "GELU")
+wrong("bends with GELU")(block(network=lambda y, w_in, w_out: F.gelu(y @ w_in) @ w_out), "GELU")
 wrong("should be")(block(network=lambda y, w_in, w_out: F.leaky_relu(y @ w_in) @ w_out), "leaky")
 wrong("should be")(lambda x, *w: x + block()(x, *w), "residual twice")
 wrong("should be")(

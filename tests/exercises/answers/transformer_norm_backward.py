@@ -180,6 +180,10 @@ wrong("The standard deviation depends on x too")(
 wrong("The variance is divided by d − 1")(
     lambda x, g: backward(x, g, sigma=lambda x: sigma_of(x, correction=1)), "divided by d - 1"
 )
+wrong("loses digits. Subtract the mean first")(
+    lambda x, g: backward(x, g, sigma=lambda x: (mean(x.square()) - mean(x).square() + 1e-5).sqrt()),
+    "the mean square less the square of the mean",
+)
 wrong("The eps under the root is missing")(
     lambda x, g: backward(x, g, sigma=lambda x: x.std(-1, keepdim=True, correction=0)), "no eps"
 )
