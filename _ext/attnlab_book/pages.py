@@ -18,6 +18,8 @@ FIGURE = re.compile(r'<figure[^>]* data-attnlab="(\w+)"')
 HOST = "attnlab.js"
 """The script that mounts figures."""
 OFF_BY = re.compile(r"(?<=[\d%]) ± (?=\d)")
+PER_CENT = re.compile(r"(?<=\d) (?=%[^<>]*<(?:/?(?:p|li|em|strong|a|summary|small)|span|code)\b)")
+"""The space before a sign of per cent that stands in prose."""
 BEFORE_A_SIGN = re.compile(
     r'(<span class="math[^"]*">(?:(?!</math>).)*</math></span>)([,.;:?!)’]+)', re.DOTALL
 )
@@ -182,8 +184,9 @@ def mend_context(
         # The corner of a table is no header; the text of a summary is its name.
         body = re.sub(r'<th class="head[^"]*"><p></p></th>', "<td></td>", body)
         body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
-        # A number and what it may be off by are one word, in the narrowest column too.
+        # A number and what it may be off by are one word, in the narrowest column too; so is one and its %.
         body = re.sub(r"<td[^>]*>[^<]*</td>", lambda cell: OFF_BY.sub("\u00a0±\u00a0", cell[0]), body)
+        body = PER_CENT.sub("\u00a0", body)
         body = HEADING.sub(lambda heading: WITH_HYPHENS.sub(_tied, heading[0]), body)
         # Browsers break a line between a formula and the comma behind it.
         body = BEFORE_A_SIGN.sub(r'<span class="attn-tied">\1\2</span>', body)

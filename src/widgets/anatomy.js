@@ -157,7 +157,7 @@ export default figure({
       goesOn = false;
       draw(chosen, n);
       const rows = chosen.map((own) => [own.label, String(own.year), layersOf(own), grouped(Math.round(held(own, 2 ** LONG + 1) - held(own, 2 ** LONG))), size(held(own, n))]);
-      numbers.replaceChildren(table("numbers", ["checkpoint", "year", "layers", "bytes a token, in the end", `cache for ${grouped(n)} tokens`], rows));
+      numbers.replaceChildren(table("numbers", ["model", "year", "layers", "bytes a token, in the end", `cache for ${grouped(n)} tokens`], rows));
       const [a, b] = chosen.map((own) => held(own, n));
       const more = Number(a < b);
       const ratio = Math.max(a, b) / Math.max(Math.min(a, b), 1);

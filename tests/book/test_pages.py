@@ -104,6 +104,16 @@ def test_in_a_table_no_line_ends_between_a_number_and_what_it_may_be_off_by(book
     assert kept > 100
 
 
+def test_in_prose_no_line_ends_between_a_number_and_its_sign_of_per_cent(book):
+    kept = 0
+    for page in all_pages(book):
+        for piece in parsed(page).select("article :is(p, li, summary)"):
+            said = piece.get_text()
+            assert not re.search(r"\d %", said), f"{page.name}: {said}"
+            kept += "\u00a0%" in said
+    assert kept > 100
+
+
 def test_models_are_where_their_figures_look_for_them(book):
     """Copied when the book is built; in the source _static every page would load it."""
     for name in ("tagger-model.js", "alignment-model.js", "decoder-model.js"):

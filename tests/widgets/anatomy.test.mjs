@@ -70,17 +70,19 @@ test("formulas say what a model changed", () => {
 test("plain words say what is kept before the formula does", () => {
   const words = (name, what) => formula(PUBLISHED[name]).find((line) => line.what === what)?.words;
   const kept = {
-    gpt2: "keeps k and v of every word",
-    mistral: "keeps k and v of the last 4096 words",
-    gpt_oss: "keeps k and v of every word, or of the last 128",
-    llama4_text: "keeps k and v of every word, or of its own block of 8192",
-    kimi_linear: "keeps one short row of every word",
-    deepseek_v4: "keeps one row of each of the last 128 words, and in most layers one of each block before",
+    gpt2: "keeps k and v of every token",
+    mistral: "keeps k and v of the last 4096 tokens",
+    gpt_oss: "keeps k and v of every token, or of the last 128",
+    llama4_text: "keeps k and v of every token, or of its own block of 8192",
+    kimi_linear: "keeps one short row of every token",
+    deepseek_v4: "keeps one row of each of the last 128 tokens, and in most layers one of each block before",
   };
   for (const [name, want] of Object.entries(kept)) assert.equal(words(name, "memory"), want);
-  assert.equal(words("mamba2", "linear"), "keeps one matrix, which fades");
-  assert.equal(words("kimi_linear", "linear"), "keeps one matrix, which fades and is corrected");
+  assert.equal(words("mamba2", "linear"), "keeps a matrix a head, which fades");
+  assert.equal(words("kimi_linear", "linear"), "keeps a matrix a head, which fades and is corrected");
   assert.equal(words("gpt2", "attention"), "as in 2017");
+  assert.match(words("kimi_linear", "attention"), /^a short key beside the latent, not turned/);
+  assert.match(words("deepseek_v3", "attention"), /^a short key for positions/);
   assert.equal(words("deepseek_v4", "attention"), "q and k turned by position and normed, may look nowhere");
   assert.equal(words("olmo3", "stream"), "normed after each layer");
   // What is kept comes first.

@@ -273,18 +273,21 @@ def _mappings(got: Any, want: Mapping, within: Tolerance, place: str) -> Differe
 
 
 def _sequences(got: Any, want: Sequence, within: Tolerance, place: str) -> Difference | None:
+    names = getattr(want, "_fields", None)
+
     def odd() -> Difference:
         return Difference(f"{place} should be {_many(want)}, it is {_named(got)}.")
 
     if isinstance(got, str | bytes | Mapping) or not hasattr(got, "__iter__"):
         return odd()
+    if names and isinstance(got, Tensor | np.ndarray) and got.shape[:1] != (len(want),):
+        return odd()  # one of the values, where all were asked for
     try:
         got = list(got.tolist() if isinstance(got, Tensor | np.ndarray) else got)
     except Exception:
         return odd()  # it says that it can be iterated, and can't, such as an array of no dimension
     if len(got) != len(want):
         return _lengths(got, want, place)
-    names = getattr(want, "_fields", None)
     for index, (a, b) in enumerate(zip(got, want, strict=True)):
         if names:
             name = f"The {names[index].replace('_', ' ')}"

@@ -136,9 +136,9 @@ class Anatomy(Figure):
             each = sum(count * grow for count, grow, *_ in published()[name]["cache"])
             cells = [census.strip(row), f"{each:,.0f}", f"{size / 2**20:,.1f}"]
             rows.append([row["checkpoint"], str(row["published"]), *cells])
-        head = ["checkpoint", "year", "layers", "bytes a token", f"MiB for {self.length:,} tokens"]
+        head = ["model", "year", "layers", "bytes a token", f"MiB for {self.length:,} tokens"]
         return table_of(head, rows)
 
     def caption(self) -> str:
         """Return one sentence that says what the figure shows."""
-        return "What two published checkpoints keep of a text."
+        return "What two published models keep of a text."

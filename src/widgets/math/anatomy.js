@@ -67,16 +67,16 @@ const whole = (/** @type {string} */ words) => words.replaceAll(" ", "\u00a0");
 const NORMED = /** @type {Record<string, string>} */ ({ pre: "normed before each layer", sandwich: "normed before and after each layer", output: "normed after each layer", post: "normed once a layer has been added" });
 
 /**
- * What the layers with a softmax keep, in words: of each word what, and of which words.
+ * What the layers with a softmax keep, in words: of each token what, and of which tokens.
  * @param {Model} model
  */
 function keeps({ strip, windows, tied, latent }) {
   const what = tied ? "one row" : latent ? "one short row" : "k and v";
   const last = `the last ${several(windows ?? [])}`;
-  if (strip.includes("P")) return `keeps ${what} of each of ${last} words, and in most layers one of each block before`;
+  if (strip.includes("P")) return `keeps ${what} of each of ${last} tokens, and in most layers one of each block before`;
   const every = /[FSH]/.test(strip);
   const near = strip.includes("B") ? `its own block of ${several(windows ?? [])}` : strip.includes("W") ? last : "";
-  return `keeps ${what} of ${every ? `every word${near && `, or of ${near}`}` : `${near} words`}`;
+  return `keeps ${what} of ${every ? `every token${near && `, or of ${near}`}` : `${near} tokens`}`;
 }
 
 /**
@@ -86,7 +86,7 @@ function keeps({ strip, windows, tied, latent }) {
 function does({ turned, places, latent, qk, cap, sink, gate }) {
   const rows = [turned && "turned by position", qk && "normed"].filter(Boolean).join(" and ");
   const found = [
-    latent ? `a short key for positions${turned ? "" : ", not turned"}` : rows && `q and k ${rows}`,
+    latent ? `a short key ${turned ? "for positions" : "beside the latent, not turned"}` : rows && `q and k ${rows}`,
     places === "ALiBi" ? "less for what is far" : places === "relative" ? "a bias for the distance" : "",
     cap ? "scores capped" : "", sink ? "may look nowhere" : "", gate ? "its result gated" : "",
   ];
@@ -172,7 +172,7 @@ export function formula(model) {
     }
   }
   // A delta rule asks the state what the key holds once it has faded.
-  if (has("LH")) lines.splice(Number(Boolean(kept)), 0, { what: "linear", words: `keeps one matrix, which fades${model.delta ? " and is corrected" : ""}`, tokens: [{ text: `S ← fade · S${model.delta ? `, then S ← S ${whole("+ β kᵀ(v − kS)")}` : " + kᵀ v"}, ${whole("out = q S")}`, part: "state" }] });
+  if (has("LH")) lines.splice(Number(Boolean(kept)), 0, { what: "linear", words: `keeps a matrix a head, which fades${model.delta ? " and is corrected" : ""}`, tokens: [{ text: `S ← fade · S${model.delta ? `, then S ← S ${whole("+ β kᵀ(v − kS)")}` : " + kᵀ v"}, ${whole("out = q S")}`, part: "state" }] });
   return [...lines, { what: "stream", words: NORMED[norms], tokens: stream }];
 }
 

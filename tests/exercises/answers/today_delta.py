@@ -174,7 +174,9 @@ wrong("The state comes first")(lambda *given: token()(*given)[::-1], "the state 
 wrong("The old state is returned")(
     lambda x, state, *rest: (token()(x, state, *rest)[0], state), "the old state"
 )
-wrong("should have length 2")(lambda *given: token()(*given)[1], "the state alone")
+wrong("should be 2 values (output, state), it is a tensor")(
+    lambda *given: token()(*given)[1], "the state alone"
+)
 wrong("should be")(
     lambda x, state, q, k, *rest: token()(x, state, F.normalize(q, dim=-1) * q.shape[-1] ** -0.5, k, *rest),
     "queries scaled as in a layer",
