@@ -227,11 +227,15 @@ def short(formula: str) -> str:
 
     >>> short(r"\\sqrt{d_k}"), short("p"), short(r"\\frac{a}{b} + \\sum_i x_i"), short("s_{ij}")
     ('√d_k', 'p', '…', '…')
-    >>> short("2n^2 d"), short("-10^9"), short("10^{12}"), short("p^*")
-    ('2n²d', '−10⁹', '10¹²', '…')
+    >>> short("2n^2 d"), short("-10^9"), short("10^{12}"), short("p^*"), short("e^{1.6}")
+    ('2n²d', '−10⁹', '10¹²', '…', '…')
     """
     plain = re.sub(r"\\sqrt\s*\{?(\w+)\}?", r"√\1", formula).strip().replace("-", "−")
-    plain = re.sub(r"\^\{?([0-9nHLr]+)\}?", lambda found: found[1].translate(RAISED), plain)
+    plain = re.sub(
+        r"\^(?:\{([0-9nHLr]+)\}|([0-9nHLr]))",
+        lambda found: (found[1] or found[2]).translate(RAISED),
+        plain,
+    )
     plain = re.sub(r"(?<=\w) (?=\w)", "", plain)
     return plain if len(plain) <= 12 and not re.search(r"[\\{^]", plain) else "…"
 
@@ -241,7 +245,7 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
     for section in doctree.findall(nodes.section):
         prose, stressed, unread, formulas = [], [], [], []
         for node in section.findall():
-            if _home(node) is not section:
+            if _home(node) is not section or _replies(node):
                 continue
             if isinstance(node, PROSE) or _mistaken(node):
                 text = _prose(node, book)
@@ -324,6 +328,14 @@ def _definitions(doctree: nodes.document, book: list[chapters.Chapter]) -> Itera
         term = item.next_node(nodes.term)
         meaning = _spaced(_prose(item.next_node(nodes.definition), book))
         yield Section(term["ids"][0], term.astext(), meaning, "", "")
+
+
+def _replies(node: nodes.Node) -> bool:
+    """Tell whether it answers a prediction: whoever found it could predict no more."""
+    if not isinstance(node, nodes.paragraph) or "predict" not in node.parent.get("classes", ()):
+        return False
+    before = node.parent[max(0, node.parent.index(node) - 1)]
+    return isinstance(before, nodes.raw) and 'class="answer"' in before.astext()
 
 
 def _mistaken(node: nodes.Node) -> bool:

@@ -70,6 +70,7 @@ ASKED = {
     "long context": LENGTH,
     "long document": LENGTH,
     "look left": ("Who may see whom", "causal mask"),
+    "long sentences": ("One vector for everything",),
     "masked out": ("The row with nothing to see",),
     "memory": ("cost", "cache"),
     "meaning": ("One word, two jobs",),
@@ -156,6 +157,15 @@ NOTEBOOKS = (
         "run the notebooks",
     ),
 )
+TERMS = {
+    "FFN": "feed-forward network",
+    "MHA": "multi-head attention",
+    "MLA": "latent attention",
+    "MoE": "mixture of experts",
+    "SSM": "state-space model",
+}
+"""Short names of which the glossary has the long one alone."""
+SCALED = ("In loops, then in matrices", "Scaling by √d")
 STABLE = (
     *("np.exp(x - x.max())", "stable softmax", "numerically stable softmax", "softmax overflow"),
     *("subtract max", "subtract max softmax overflow"),
@@ -181,7 +191,11 @@ ALONE = {
     "GPT": ("language model", "A layer, and torch’s"),
     "cross entropy loss": "cross-entropy",
     "model.generate": "The loop",
-    "MoE": "mixture of experts",
+    **TERMS,
+    **dict.fromkeys(("scaled dot product attention", "scaled_dot_product_attention"), SCALED),
+    "attention weights": ("weights", "From relevance to shares"),
+    "scale attention": "Scaling by √d",
+    "memory long context": "What it costs",
     **dict.fromkeys(STABLE, "Computing it"),
     **dict.fromkeys(
         ("query key value", "queries keys values", "query key value mean"), "Three views of a token"

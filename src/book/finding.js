@@ -26,6 +26,8 @@ const CODE = /[\p{L}\d][_.][\p{L}\d]|\p{Ll}\p{Lu}|\w\(/u;
 const SNAKE = /^\s*\p{L}+(?:_[\p{L}\d]+)+\s*$/u;
 /** … and one that means a module, and nothing besides. */
 const DOTTED = /[\p{L}\d]\.\p{L}/u;
+/** A short name. */
+const SHORT = /\b\p{Lu}{2,5}\b/gu;
 /** A heading that so many pages have, such as Quiz, stands over what repeats the rest. */
 const SHARED = 6;
 const FIELDS = ["title", "page", "stressed", "text", "unread"];
@@ -290,7 +292,9 @@ export class Book {
     if (rest !== question && this.terms.has(key(rest))) return { ...this.#answer(rest), defined: true };
     const done = question.replace(WHO, "$1");
     const asked = telling(tells(done) ? done : question);
-    const read = asked.map((word, at) => this.#read(word, at === asked.length - 1 && !/\s$/.test(question)));
+    // A short name in capitals is no slip of a word.
+    const short = /\p{Ll}/u.test(question) || asked.length < 2 ? (question.match(SHORT) ?? []).map((name) => name.toLowerCase()) : [];
+    const read = asked.map((word, at) => this.#read(word, at === asked.length - 1 && !/\s$/.test(question), short.includes(word)));
     const ways = [...read.flatMap((some, at) => some.map((way) => ({ ...way, from: at, until: at + 1 }))), ...(DOTTED.test(question.replace(/^\s*torch\./, "")) ? [] : this.#spans(asked, read))];
     // A name of code that means nothing else is read in one piece where it stands so.
     const name = SNAKE.test(question) && !this.terms.has(key(question)) ? stem(parts(question).join("")) : "";
@@ -301,10 +305,10 @@ export class Book {
     const unknown = asked.filter((_, at) => !ways.some(({ from, until }) => from <= at && at < until));
     const lost = unknown.length < asked.length ? unknown : [];
     const exact = asked.flatMap((word, at) => (lost.includes(word) ? [] : (read[at][0]?.stems.join(" ") ?? stem(word)))).join(" ");
-    // *Multi head* is short for multi-head attention.
+    // *Multi head* is short for multi-head attention, and *attention weights* are the weights.
     const alone = this.alone.get(exact) ?? this.alone.get(key(question)) ?? [];
     const led = alone.flatMap((name) => this.terms.get(key(name)) ?? [])[0];
-    const term = led ?? this.terms.get(exact) ?? this.terms.get(`${exact} ${stem("attention")}`);
+    const term = led ?? this.terms.get(exact) ?? this.terms.get(`${exact} ${stem("attention")}`) ?? this.terms.get(exact.replace(`${stem("attention")} `, ""));
     const meaning = term ?? (this.called.get(exact) ?? []).map(({ stems }) => this.terms.get(stems.join(" "))).find(Boolean);
     const sides = question.match(APART)?.slice(1).map((one) => key(one ?? "")) ?? [];
     const apart = sides.flatMap((one) => this.terms.get(one) ?? []);
@@ -383,6 +387,8 @@ export class Book {
       else if (pairs.some((pair) => one.section.said.includes(pair))) one.score *= 1.25;
       if (written(one.section.title) === written(question)) one.score *= 2;
       if (exactly.has(one.section.at)) one.score *= WORD_FOR_WORD;
+      // Who asks for a reason wants the section that gives one.
+      if (WHY.test(question) && WHY.test(one.section.title)) one.score *= 2;
     }
     return near.sort((a, b) => b.score - a.score);
   }
@@ -408,9 +414,10 @@ export class Book {
    * The ways to read one word: as it is, as a beginning, as a slip.
    * @param {string} word
    * @param {boolean} unfinished whether the reader may still be writing it
+   * @param {boolean} [short] whether it is a short name
    * @returns {Reading[]}
    */
-  #read(word, unfinished) {
+  #read(word, unfinished, short = false) {
     const own = stem(word);
     const known = this.stems.has(own);
     const ways = known ? [{ stems: [own], weight: 1 }] : [];
@@ -418,7 +425,7 @@ export class Book {
       const longer = this.#known((other) => other.startsWith(word) && stem(other) !== own);
       ways.push(...longer.slice(0, 12).map((other) => ({ stems: [stem(other)], weight: known ? 0.3 : 0.8 })));
     }
-    if (ways.length || word.length < 4 || this.functions.has(word)) return ways;
+    if (ways.length || word.length < 4 || short || this.functions.has(word)) return ways;
     const halves = [...word].map((_, at) => [word.slice(0, at), word.slice(at)]).find((pair) => this.#says(pair.map(stem).join(" ")));
     if (halves) return [{ stems: halves.map(stem), weight: 0.9, changed: halves.join(" ") }];
     // What goes by another name is no slip.
