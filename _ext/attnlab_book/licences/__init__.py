@@ -129,7 +129,7 @@ SHIPPED = (
 )
 OURS = (
     *("attnlab.*", "book.js", "theme.js", "questions.js", "search-sections.js", "figures/*", "models/*"),
-    *("favicon.svg", "logo.svg", "screenshot.png", "licences/*", "share/*", "stills/*"),
+    *("search-code.js", "favicon.svg", "logo.svg", "screenshot.png", "licences/*", "share/*", "stills/*"),
 )
 """What this repository makes: its own licences are told on the page."""
 

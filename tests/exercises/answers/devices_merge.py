@@ -212,7 +212,7 @@ def one_top(outs, lses):
 
 # What is returned.
 wrong("The lse comes first")(lambda outs, lses: one_by_one(outs, lses)[::-1], "the lse first")
-wrong("should have length 2")(lambda outs, lses: one_by_one(outs, lses)[0], "the output alone")
+wrong("should be 2 values (output, lse)")(lambda outs, lses: one_by_one(outs, lses)[0], "the output alone")
 
 
 @wrong("the gradient of lses is NaN")
