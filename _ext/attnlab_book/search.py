@@ -227,8 +227,8 @@ def short(formula: str) -> str:
 
     >>> short(r"\\sqrt{d_k}"), short("p"), short(r"\\frac{a}{b} + \\sum_i x_i"), short("s_{ij}")
     ('√d_k', 'p', '…', '…')
-    >>> short("2n^2 d"), short("-10^9"), short("10^{12}"), short("p^*"), short("e^{1.6}")
-    ('2n²d', '−10⁹', '10¹²', '…', '…')
+    >>> short("2n^2 d"), short("-10^9"), short("10^{12}"), short("p^*"), short("e^{1.6}"), short(r"-\\ln p")
+    ('2n²d', '−10⁹', '10¹²', '…', '…', '−ln p')
     """
     plain = re.sub(r"\\sqrt\s*\{?(\w+)\}?", r"√\1", formula).strip().replace("-", "−")
     plain = re.sub(
@@ -236,7 +236,8 @@ def short(formula: str) -> str:
         lambda found: (found[1] or found[2]).translate(RAISED),
         plain,
     )
-    plain = re.sub(r"(?<=\w) (?=\w)", "", plain)
+    # A function's name keeps its gap.
+    plain = re.sub(r"\\(exp|ln|log)\b", r"\1", re.sub(r"(?<!ln|xp|og)(?<=\w) (?=\w)", "", plain))
     return plain if len(plain) <= 12 and not re.search(r"[\\{^]", plain) else "…"
 
 
