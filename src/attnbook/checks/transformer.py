@@ -234,22 +234,11 @@ exercise(
 )  # fmt: skip
 
 
-def _backward(
-    x: Tensor,
-    g: Tensor,
-    *,
-    mean=True,
-    radial=True,
-    unbiased=False,
-    outside=False,
-    eps=1e-5,
-    of=None,
-    squares=False,
-) -> Tensor:
+def _backward(x, g, *, mean=True, radial=True, unbiased=False, outside=False, eps=1e-5, of=None, raw=False):
     centred = x - x.mean(-1, keepdim=True)
     n = x.shape[-1] - unbiased
     variance = centred.square().sum(-1, keepdim=True) / n
-    if squares:
+    if raw:
         variance = x.square().mean(-1, keepdim=True) - x.mean(-1, keepdim=True).square()
     deviation = variance.sqrt() + eps if outside else (variance + eps).sqrt()
     z = centred / deviation
@@ -286,7 +275,7 @@ exercise(
         mistake("The standard deviation depends on x too: its share of the gradient is missing.", lambda x, g: _backward(x, g, radial=False)),
         mistake("The variance is divided by d − 1. LayerNorm divides by d.", lambda x, g: _backward(x, g, unbiased=True)),
         mistake("The variance is the mean square less the square of the mean: right on paper, but where the mean is large, it loses digits. "
-                "Subtract the mean first.", lambda x, g: _backward(x, g, squares=True)),
+                "Subtract the mean first.", lambda x, g: _backward(x, g, raw=True)),
         mistake("The eps under the root is missing, or another: it is 1e-5.", lambda x, g: _backward(x, g, eps=0.0)),
         mistake("The eps stands under the root, beside the variance; it's not added to σ.",
                 lambda x, g: _backward(x, g, outside=True)),
