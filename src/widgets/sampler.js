@@ -10,6 +10,7 @@ import { figure } from "./ui/frame.js";
 import { shipped } from "./ui/shipped.js";
 import { strip, table } from "./ui/tables.js";
 import { END, MOST, numbered, pass } from "./math/decoder.js";
+import { begins } from "./math/grammar.js";
 import { distribution, ranked } from "./math/samplers.js";
 
 const RULES = [["all", "all"], ["greedy", "greedy"], ["top_k", "top-k"], ["top_p", "top-p"], ["min_p", "min-p"]];
@@ -97,7 +98,9 @@ export default figure({
       numbers.replaceChildren(
         table("numbers", ["next word", "model", "drawn with", "drawn"], order.map((i) => [words[i], four(own[i]), four(p[i]), i === word ? "✓" : ""]), { bold: order.indexOf(word) }),
       );
-      say(`“${words[word]}” is drawn, ${percent(p[word])}, from ${kept} of ${words.length} words.${ids.length === MOST && word !== END ? " The text is full." : ""}`);
+      const before = ids.map((i) => words[i]);
+      const slips = begins(before) && !begins([...before, words[word]]);
+      say(`“${words[word]}” is drawn, ${percent(p[word])}, from ${kept} of ${words.length} words.${slips ? " A slip: the grammar doesn’t allow it here." : ""}${ids.length === MOST && word !== END ? " The text is full." : ""}`);
     }
 
     /**

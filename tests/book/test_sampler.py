@@ -158,6 +158,18 @@ def test_word_by_word_to_the_end_and_again(part):
     assert_shows(part, "", seed=SEED + 2)
 
 
+def test_the_line_names_the_first_slip_and_no_later_one(part):
+    slip = "A slip: the grammar doesn’t allow it here."
+    press(part, "temperature", "End")
+    said = []
+    for _ in range(5):
+        said.append(says(part))
+        part.locator('[data-part="next"]').click()
+    assert part.locator('[data-part="written"]').inner_text().startswith("<start> I duck the saw the me")
+    assert [line.endswith(slip) for line in said] == [False, False, False, True, False]
+    assert said[3].startswith("“the” is drawn")
+
+
 def test_the_pin_falls_unless_motion_is_unwanted(site, page_file):
     page = site.open(page_file)
     part, count = figure(page, "sampler"), "document.getAnimations().length"

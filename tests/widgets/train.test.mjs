@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { near } from "./compare.mjs";
-import { draw, everySentence, LEXICON, LONGEST, TAGS, WORDS } from "../../src/widgets/math/grammar.js";
+import { begins, draw, everySentence, LEXICON, LONGEST, TAGS, WORDS } from "../../src/widgets/math/grammar.js";
 import { addProduct } from "../../src/widgets/math/matrices.js";
 import { uniforms } from "../../src/widgets/math/random.js";
 import { adam, backward, build, forward, stream } from "../../src/widgets/math/train.js";
@@ -29,6 +29,23 @@ test("every sentence of the grammar, and its probabilities", () => {
   assert.equal(different.size, 61242);
   near([total, words], [1, 4.3125], 1e-11);
   assert.equal(longest, LONGEST);
+});
+
+test("what begins a sentence, and where one may end", () => {
+  const next = new Map();
+  for (const { words } of everySentence()) {
+    const text = [...words.map((i) => WORDS[i]), "<end>"];
+    for (let n = 0; n < Math.min(text.length, 4); n++) {
+      const before = text.slice(0, n).join(" ");
+      next.set(before, (next.get(before) ?? new Set()).add(text[n]));
+    }
+  }
+  for (const [before, known] of next) {
+    const text = before ? before.split(" ") : [];
+    assert.deepEqual(["<start>", "<end>", ...WORDS].filter((word) => begins([...text, word])), ["<end>", ...WORDS].filter((word) => known.has(word)), before);
+  }
+  assert.equal(next.get("I").size, 7);
+  assert.ok(!begins(["I", "saw", "<end>", "<end>"]));
 });
 
 test("what is drawn has the grammar's probabilities, by chi-square", () => {

@@ -89,6 +89,15 @@ function* everyShape(symbols, probability) {
 }
 
 /**
+ * Whether words are the beginning of a sentence of the grammar, behind which stands its end.
+ * @param {string[]} words
+ */
+export function begins(words) {
+  const fits = (/** @type {string} */ symbol, /** @type {string} */ word) => (symbol ? LEXICON[symbol].some(([known]) => known === word) : word === "<end>");
+  return [...everyShape(["S"], 1)].some(({ symbols }) => words.length <= symbols.length + 1 && words.every((word, i) => fits(symbols[i], word)));
+}
+
+/**
  * How probable each tag is for each word of a sentence, if the sentence is one of the grammar.
  * @param {number[]} words
  * @returns {number[][] | null} null if it is not
