@@ -73,10 +73,19 @@ exercise(
         case(
             "a place far from two points side by side",
             "Every exponential is 0 there, and yet the nearest point does not have all the weight: use a softmax.",
-            at=torch.tensor([50.0]),
-            xs=torch.tensor([1.9, 2.0]),
-            ys=torch.tensor([1.0, 3.0]),
+            at=torch.tensor([46.0]),
+            xs=torch.tensor([1.5, 2.0]),
+            # Their mean is near zero: else the gradient hangs on the last digits of the exponents.
+            ys=torch.tensor([-1.8, 0.2]),
             width=3.0,
+        ),
+        case(
+            "the months of 1990, with a width of 0.05",
+            "Subtract first: squares of large places lose the digits that count.",
+            at=1990.03 + torch.arange(5) / 12,
+            xs=1990 + torch.arange(6) / 12,
+            ys=torch.tensor([1.0, 3.0, 2.0, 5.0, 4.0, 1.5]),
+            width=0.05,
         ),
         case(
             "two points at the same place",
@@ -185,6 +194,12 @@ exercise(
         *draws(s="n", heard=_share(0.9), n=_LENGTHS, spread=0.2, seeds=4, large=None),
         case("two words that share the largest score", s=torch.tensor([2.0, 2.0, 0.5, -1.0]), heard=2.5),
         case("nearly one word", s=_TENTHS, heard=1.05),
+        case(
+            "one score far below the others",
+            "How far apart the scores lie says little about the temperature.",
+            s=torch.tensor([1.0, 0.9, 0.5, -10000.0]),
+            heard=1.5,
+        ),
         case("nearly all words", s=_TENTHS, heard=4.99),
         case("scores of millions", "Temperatures of millions are needed here.", s=_TENTHS * 1e7, heard=2.5),
         case(
@@ -257,6 +272,11 @@ exercise(
         *draws(z="n k", k=(8, 12), spread=0.1, seeds=2, large=None),
         case(
             "a row whose second step still drops a score", z=torch.tensor([[1.0, 0.9, 0.2, 0.15, 0.1, -3.0]])
+        ),
+        case(
+            "a row in which each step drops one more score, six in all",
+            "Take the threshold anew until nothing drops.",
+            z=torch.tensor([[-1.0032, 0.0, -1.9715, -1.0086, -1.0015, -1.1571, -1.0318]]),
         ),
         case("a leader and three rivals within 1 of it", z=torch.tensor([[1.0, 0.3, 0.2, 0.05]])),
         case("four equal scores", z=torch.zeros(2, 4)),

@@ -16,9 +16,14 @@ def shifted(e):
 
 
 right(kernel(weigh=shifted), "shifted by hand")
-right(
+right(kernel(weigh=lambda e: (e - e.logsumexp(-1, keepdim=True)).exp()), "less the logarithm of the sum")
+wrong("squares of large places lose the digits that count")(
     lambda at, xs, ys, w: ((at[:, None] * xs - xs**2 / 2) / w**2).softmax(-1) @ ys,
     "a dot product less half the key's square",
+)
+wrong("squares of large places lose the digits that count")(
+    lambda at, xs, ys, w: (-(at[:, None] ** 2 - 2 * at[:, None] * xs + xs**2) / (2 * w**2)).softmax(-1) @ ys,
+    "the square multiplied out",
 )
 
 

@@ -44,6 +44,23 @@ def pruned_until_done(z):
         stay = more
 
 
+def pruned(steps):
+    """So many thresholds, each of the scores that the one before has left."""
+
+    def answer(z):
+        z = (z - z.amax(-1, keepdim=True)).clamp_min(-2)
+        stay = torch.ones_like(z, dtype=torch.bool)
+        for _ in range(steps):
+            stay = stay & (z > threshold(z, stay))
+        return (z - threshold(z, stay)).clamp_min(0)
+
+    return answer
+
+
+right(pruned(64), "pruned as often as may be needed")
+wrong("each step drops one more score")(pruned(4), "pruned four times")
+
+
 def at_most(most):
     """The thresholds of the largest few alone."""
 

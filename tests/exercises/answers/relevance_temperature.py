@@ -120,5 +120,9 @@ wrong("subtract the largest score first")(
 right(sought(row=lambda s, t: (s.double() / t).softmax(-1).to(s)), "divided in double precision")
 wrong("should be")(sought(steps=8), "a few steps")
 wrong("should be")(sought(low=math.log(0.01), high=math.log(100)), "temperatures from 0.01 to 100")
+wrong("one score far below the others")(
+    lambda s, heard: sought(low=-4.0, high=4.0)((s - s.max()) / (s.max() - s.min()), heard),
+    "divided by their range, then from e^-4 to e^4",
+)
 wrong("should be")(sought(low=0.0), "no temperature below 1")
 wrong("should be")(lambda s, heard: sought()(s, 1 + (len(s) - 1) / 2), "half of the words, whatever is asked")
