@@ -432,7 +432,7 @@ export default figure({
           ["this layer", "now", "unshared"],
           [
             ["output error", digits(error), "0.0000"],
-            ["heads look alike", digits(overlap), digits(ownOverlap)],
+            ["heads look alike", ...[overlap, ownOverlap].map((share) => (n > 1 ? digits(share) : "–"))], // one head has no other
             ["keys, values a token", String((2 * width * m) / n), String(2 * width)],
           ],
           { caption: "What sharing loses, and what it saves" },

@@ -266,11 +266,7 @@ class HeadsWorkshop(Figure):
             ["this layer", "now", "unshared"],
             [
                 ["output error", f"{self.error:.4f}", "0.0000"],
-                [
-                    "heads look alike",
-                    f"{self.overlap:.4f}",
-                    f"{own:.4f}",
-                ],
+                ["heads look alike", *(f"{x:.4f}" if self.heads > 1 else "–" for x in (self.overlap, own))],
                 ["keys, values a token", str(kept), str(2 * width)],
             ],
         )
