@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import torch
 from torch import Tensor
 
-from attnbook.checks.exercise import case, draws, exercise, gradient, late, mistake, precisions
+from attnbook.checks.exercise import Case, case, draws, exercise, gradient, late, mistake, precisions
 from attnbook.checks.values import Tolerance
 from attnlab.scores import sparsemax
 
@@ -53,6 +53,10 @@ def _width(sizes: SimpleNamespace, generator: torch.Generator) -> float:
     return (0.3, 0.8, 1.7, 0.64)[sizes.n % 4]
 
 
+def _points(name: str, hint: str, at: list, xs: list, ys: list, width: float) -> Case:
+    return case(name, hint, at=torch.tensor(at), xs=torch.tensor(xs), ys=torch.tensor(ys), width=width)
+
+
 exercise(
     "relevance-kernel",
     "kernel_average",
@@ -60,24 +64,18 @@ exercise(
     cases=[
         *draws(at="m", xs="n", ys="n", width=_width, seeds=8),
         *(
-            case(
+            _points(
                 f"places far from all points, on the {side}",
                 "Every exponential is 0 there: use a softmax, which subtracts the largest exponent first.",
-                at=torch.tensor(at),
-                xs=torch.tensor([1.0, 0.0, 4.0, 2.5]),
-                ys=torch.tensor([3.0, 1.0, 0.5, -1.0]),
-                width=0.8,
+                *(at, [1.0, 0.0, 4.0, 2.5], [3.0, 1.0, 0.5, -1.0], 0.8),
             )
             for side, at in (("right", [60.0, 45.5]), ("left", [-70.0]))
         ),
-        case(
+        _points(
             "a place far from two points side by side",
             "Every exponential is 0 there, and yet the nearest point does not have all the weight: use a softmax.",
-            at=torch.tensor([46.0]),
-            xs=torch.tensor([1.5, 2.0]),
-            # Their mean is near zero: else the gradient hangs on the last digits of the exponents.
-            ys=torch.tensor([-1.8, 0.2]),
-            width=3.0,
+            # The mean is near zero: else the gradient hangs on the last digits of the exponents.
+            *([46.0], [1.5, 2.0], [-1.8, 0.2], 3.0),
         ),
         case(
             "the months of 1990, with a width of 0.05",
@@ -87,22 +85,8 @@ exercise(
             ys=torch.tensor([1.0, 3.0, 2.0, 5.0, 4.0, 1.5]),
             width=0.05,
         ),
-        case(
-            "two points at the same place",
-            at=torch.tensor([1.0, 3.0, 0.2]),
-            xs=torch.tensor([1.0, 1.0]),
-            ys=torch.tensor([2.0, 4.0]),
-            width=2.0,
-        ),
-        *late(
-            case(
-                "two points at two places",
-                at=torch.tensor([1.0, 3.0, 0.2]),
-                xs=torch.tensor([0.0, 1.5]),
-                ys=torch.tensor([2.0, 4.0]),
-                width=0.7,
-            ),
-        ),
+        _points("two points at the same place", "", [1.0, 3.0, 0.2], [1.0, 1.0], [2.0, 4.0], 2.0),
+        *late(_points("two points at two places", "", [1.0, 3.0, 0.2], [0.0, 1.5], [2.0, 4.0], 0.7)),
     ],
     promises=[gradient("at", "xs", "ys"), precisions("float64")],
     mistakes=[
