@@ -20,7 +20,7 @@ from pybtex.richtext import Text
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx_exercise.nodes import solution_node
+from sphinx_exercise.nodes import exercise_enumerable_node, solution_node
 
 from attnlab_book import chapters, share, sources, synonyms, terms
 from attnlab_book.numbering import ChapterMention
@@ -41,6 +41,8 @@ RAISED = str.maketrans("0123456789nHLr", "⁰¹²³⁴⁵⁶⁷⁸⁹ⁿᴴᴸʳ
 """Exponents that have a letter of their own."""
 RARE = 6
 """In how many sections a word stands at most for a sentence to be kept for its sake."""
+SELDOM = 3
+"""The same, of pages about the book."""
 REFERENCE = "reference"
 QUIZ = "Quiz"
 """The heading of questions: alone they are riddles, and their answers give them away."""
@@ -99,16 +101,18 @@ def _named(path: Path) -> str:
     return f"{path.name}?v={hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
 
 
-def gather(app: Sphinx, env: BuildEnvironment) -> tuple[dict[str, object], list[tuple[str, ...]]]:
+def gather(app: Sphinx, env: BuildEnvironment) -> tuple[dict[str, object], dict[str, object]]:
     """List all that the search needs: pages with their sections, names of terms, other words for things.
 
-    And, apart, the lines of code of each section, with its heading where it has nothing else.
+    And, apart, what few ask for: the lines of code of each section, with its heading where it has nothing
+    else; and where what has a number stands, with its title and what it is about.
     """
     book = env.attnlab_chapters  # type: ignore[attr-defined]
     asked = share.lines(Path(app.srcdir))
     numbered = {one.page: one for one in book if one.number is not None}
     pages: list[tuple[str, str, str, list[Section]]] = []
     code: list[tuple[str, ...]] = []
+    places: dict[str, tuple[str, str, str]] = {}
     for page in sorted(env.all_docs, key=lambda page: (page not in numbered, page)):
         chapter = numbered.get(page)
         title = f"{chapter.label} {chapter.title}" if chapter else env.titles[page].astext()
@@ -135,6 +139,9 @@ def gather(app: Sphinx, env: BuildEnvironment) -> tuple[dict[str, object], list[
             (f"{address}#{at}".rstrip("#"), "\n".join(lines), *([] if at in listed else [heading]))
             for (at, heading), lines in _coded(doctree).items()
         ]
+        if chapter:
+            for name, at, title_, about in _numbered(doctree, book, chapter):
+                places[name] = (f"{address}#{at}", title_, about)
     found_in = Counter(
         word
         for *_, kind, sections in pages
@@ -148,7 +155,11 @@ def gather(app: Sphinx, env: BuildEnvironment) -> tuple[dict[str, object], list[
             kind,
             # What a reference says is short already.
             [
-                list(one if kind == REFERENCE else one._replace(text=essential(one.text, found_in)))
+                list(
+                    one
+                    if kind == REFERENCE
+                    else one._replace(text=essential(one.text, found_in, SELDOM if kind == "about" else RARE))
+                )
                 for one in sections
             ],
         )
@@ -169,7 +180,7 @@ def gather(app: Sphinx, env: BuildEnvironment) -> tuple[dict[str, object], list[
         "called": hardly,
         "errors": list(synonyms.ERRORS.items()),
     }
-    return sections, code
+    return sections, {"lines": code, "numbered": places}
 
 
 def _sources(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, str, str, str]]:
@@ -290,6 +301,25 @@ def _coded(doctree: nodes.document) -> dict[tuple[str, str], list[str]]:
         of = lines.setdefault((anchor, section[0].astext()), {})
         of.update((line, None) for line in shown if SAYS.search(line))
     return {place: list(own) for place, own in lines.items() if own}
+
+
+def _numbered(
+    doctree: nodes.document, book: list[chapters.Chapter], chapter: chapters.Chapter
+) -> Iterator[tuple[str, str, str, str]]:
+    """List a chapter's equations and exercises: by what name one asks, where, title, and what it is about."""
+    labelled = [one for one in doctree.findall(nodes.math_block) if one.get("label")]
+    for at, equation in enumerate(labelled, 1):
+        number = f"{chapter.number}.{at}"
+        section = _home(equation)
+        about = _prose(section[0], book) if section else ""
+        yield f"equation {number}", equation["ids"][0], f"Equation ({number})", about
+    for at, exercise in enumerate(doctree.findall(exercise_enumerable_node), 1):
+        number = f"{chapter.number}.{at}"
+        title = exercise[0].astext().removeprefix("Exercise")
+        told = [_spaced(_prose(one, book)) for one in exercise.findall(nodes.paragraph)]
+        asked = [one for one in SENTENCE.split(" ".join(told)) if not one.startswith("Difficulty")]
+        about = asked[0] if asked else ""
+        yield f"exercise {number}", exercise["ids"][0], f"Exercise {number} ({title.strip(' ()')})", about
 
 
 def _in_torch(name: str) -> bool:

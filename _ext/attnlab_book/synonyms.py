@@ -139,7 +139,7 @@ GREEK = (
     *("mu", "pi", "rho", "sigma", "tau", "phi", "omega"),
 )
 FORMULA = (
-    *("formula", "QK", "Q K", "QK^T", "Q K^T"),
+    *("formula", "attention formula", "formula of attention", "QK", "Q K", "QK^T", "Q K^T"),
     *(f"softmax(QK^T/{root})V" for root in ("sqrt(d_k)", "sqrt(d)", "√d")),
 )
 """The formula of attention, as readers write it."""
@@ -184,7 +184,7 @@ ALONE = {
     **dict.fromkeys(MEANT, "Masks"),
     "why not rnn": "Before Transformers",
     **dict.fromkeys(("install", "pip", "pip install", "install attnlab", "set up"), INSIDE),
-    **dict.fromkeys((*SOLVED, *NOTEBOOKS, "exercises", "quiz"), INSIDE),
+    **dict.fromkeys((*SOLVED, *NOTEBOOKS, "exercises", "quiz", "quiz answers"), INSIDE),
     **dict.fromkeys(("book free", "licence", "license"), "Licences"),
     **dict.fromkeys(("context length", "context size", "context window"), "extrapolation"),
     **dict.fromkeys(FORMULA, ("In loops, then in matrices", "Each word asks, and each word offers")),
@@ -205,6 +205,9 @@ ALONE = {
     **dict.fromkeys(("long text", "handle long text"), LENGTH[0]),
     **dict.fromkeys(("many layers", "several layers", "more than one layer"), "The Transformer"),
     "open in colab": "Running it",
+    **dict.fromkeys(("nan softmax", "softmax nan"), "The row with nothing to see"),
+    "rotary": "rotary positions",
+    "sliding window": "window",
     "scale scores": "Scaling by √d",
     **dict.fromkeys(GREEK, "Letters of one chapter"),
     **{term[0]: (term, "Shapes") for term in ("query", "key", "value")},

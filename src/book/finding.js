@@ -67,6 +67,8 @@ const CALLED = 3;
 const NAMING = 3;
 /** What may stand behind an author’s name. */
 const DATED = /(?: et al\b\.?)?,?(?: \(?\d{4}\)?)?\s*$/i;
+/** What has a number, and is asked for by it. */
+const NUMBER = /\b(ch(?:apter|\.)?|eq(?:uation|n)?\.?|ex(?:ercise)?\.?)\s*\(?0?(\d{1,2})(?:\.(\d{1,2}))?\b/i;
 /** Who it is that does something: any part of the book is about it. */
 const WHO = /\b((?:can|do|does|must|should|would)(?:n?[’']t)? (?:an? |the )?)(?:llm|model|network|transformer)s?\b/i;
 /** Less is a guess at what is being written. */
@@ -103,6 +105,8 @@ export class Book {
     this.coded = "";
     /** @type {Code | null} */
     this.code = null;
+    /** What has a number. @type {Map<string, Section>} */
+    this.numbered = new Map();
     /** Sections of code and nothing else. @type {Map<string, Section>} */
     this.bare = new Map();
     this.index = new MiniSearch({
@@ -208,13 +212,28 @@ export class Book {
     this.called.set(key(name), [...(this.called.get(key(name)) ?? []), ...ways]);
   }
 
-  /** @param {[string, string, string?][]} given places, their lines of code, and the headings of those that have nothing else */
-  takeUpCode(given) {
-    this.code = new Code(given.map(([at, lines]) => [at, lines]));
-    for (const [at, , heading] of given) {
+  /**
+   * @param {{ lines: [string, string, string?][], numbered: Record<string, [string, string, string]> }} given places, their lines of code, and the
+   * headings of those that have nothing else; and what has a number, with its place, its title and what it is about
+   */
+  takeUpCode({ lines, numbered }) {
+    this.code = new Code(lines.map(([at, lines]) => [at, lines]));
+    for (const [at, , heading] of lines) {
       const page = this.sections.get(at.split("#")[0]);
       if (heading && page) this.bare.set(at, { ...page, at, title: heading, weight: page.weight / 2 });
     }
+    for (const [name, [at, title, text]] of Object.entries(numbered)) {
+      const page = this.sections.get(at.split("#")[0]);
+      if (page) this.numbered.set(name, { ...page, at, title, text });
+    }
+  }
+
+  /** What somebody names by its number: a chapter, or what one has. @param {string} question @returns {Section[]} */
+  #number(question) {
+    const [, what, chapter, at] = question.toLowerCase().match(NUMBER) ?? [];
+    if (!what) return [];
+    const one = at ? this.numbered.get(`${what.startsWith("ex") ? "exercise" : "equation"} ${Number(chapter)}.${Number(at)}`) : undefined;
+    return one ? [one] : at || !what.startsWith("ch") ? [] : this.titled.get(written(`chapter ${Number(chapter)}`)) ?? [];
   }
 
   /** Whether code may answer a question that has not been loaded. @param {string} question */
@@ -224,7 +243,7 @@ export class Book {
 
   /** @param {string} question */
   #wants(question) {
-    return coded(question) || telltale(question).some((name) => this.functions.has(name));
+    return coded(question) || NUMBER.test(question) || telltale(question).some((name) => this.functions.has(name));
   }
 
   /**
@@ -233,7 +252,10 @@ export class Book {
    * @returns {Answer}
    */
   ask(question) {
-    return (ERROR.test(question) && this.#error(question)) || this.#words(question);
+    const [named] = this.#number(question);
+    const answer = (ERROR.test(question) && this.#error(question)) || this.#words(question);
+    if (!named) return answer;
+    return { ...answer, found: [named, ...answer.found.filter(({ at }) => at !== named.at)], meanings: [], read: [], lost: [], whole: true };
   }
 
   /** Where a message of an error leads: what it is about, not where its words stand. @param {string} question @returns {Answer | undefined} */
@@ -289,7 +311,7 @@ export class Book {
   /** @param {string} question @returns {Answer & { led: number }} what the book's sentences say of it, and how many places it is led to */
   #answer(question) {
     const rest = question.replace(WHAT, "");
-    if (rest !== question && this.terms.has(key(rest))) return { ...this.#answer(rest), defined: true };
+    if (rest !== question && !this.alone.has(key(question)) && this.terms.has(key(rest))) return { ...this.#answer(rest), defined: true };
     const done = question.replace(WHO, "$1");
     const asked = telling(tells(done) ? done : question);
     // A short name in capitals is no slip of a word.
@@ -351,7 +373,7 @@ export class Book {
       cut: fair.length > MOST,
       whole: cited.length > 0 || (first.length > 0 && !lost.length) || Boolean(fair[0]?.whole),
       meanings,
-      defined: (apart.length > 1 && !first.length) || (meaning !== undefined && (DEFINE.test(question) || (!WHY.test(question) && meaning === term && (led !== undefined || !called.length)))),
+      defined: (apart.length > 1 && !first.length) || (meaning !== undefined && (DEFINE.test(question) || ((exact.length === 1 || !WHY.test(question)) && meaning === term && (led !== undefined || !called.length)))),
       read: changed,
       lost,
       stems,
@@ -433,7 +455,10 @@ export class Book {
     // One alone, and first letters are seldom wrong: the reader is told what was read, and nothing else is marked. Of a name
     // with a digit, such as gpt4, only the digit may be too much: mat1 is not math.
     const slips = this.#known((other) => slip(word, other) && (!/\d/.test(word) || other === word.replace(/\d+/, "")));
-    const meant = slips.find((other) => other[0] === word[0]) ?? slips[0];
+    // A letter is sooner left out than wrong.
+    const whole = (/** @type {string} */ other) => [...word].every((letter, at) => other.includes(letter, at));
+    const near = slips.filter((other) => other[0] === word[0]);
+    const meant = near.find((other) => other.length > word.length && whole(other)) ?? near[0] ?? slips[0];
     return meant ? [{ stems: [stem(meant)], weight: 0.8, changed: meant }] : [];
   }
 

@@ -119,7 +119,8 @@ function mount(book, part, { most, follow }) {
     const first = places.map((section) => item(section, answer));
     first.splice(answer.defined ? 0 : 1, 0, ...answer.meanings.map(explained));
     const fits = first.length > 0;
-    const lost = !fits && tells(question);
+    // A sign that has no name is a question, too.
+    const lost = !fits && (tells(question) || (question !== "" && !/[\p{L}\p{N}]/u.test(question)));
     const near = lost ? book.nearest(question) : [];
     list.replaceChildren(...first, ...near.map((section) => item(section, answer)));
     const all = asking(question, `${answer.cut ? "The best" : "All"} ${answer.found.length} results`);

@@ -44,10 +44,10 @@ function cut(low) {
 const GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma sigma tau upsilon phi chi psi omega".split(" ");
 
 /** What signs are called. @type {Record<string, string>} */
-const SIGNS = { "√": "sqrt", "∞": "infinity", "∑": "sum", "∂": "derivative", "∇": "gradient" };
+const SIGNS = { "√": "sqrt", "∞": "infinity", "∑": "sum", "∂": "derivative", "∇": "gradient", "⊤": "transpose" };
 
 /** n^2 is asked for, n² is read. @param {string} text */
-const plain = (text) => (PLAIN.test(text) ? text.replace(/\^(?=[a-z0-9])/gi, "") : text.replace(/[√∞∑∂∇]/g, (sign) => ` ${SIGNS[sign]} `).normalize("NFKD").replace(/\p{M}/gu, "").replace(/[α-ω]/gi, (letter) => GREEK[letter.toLowerCase().charCodeAt(0) - 945]));
+const plain = (text) => (PLAIN.test(text) ? text.replace(/\^(?=[a-z0-9])/gi, "") : text.replace(/[√∞∑∂∇⊤]/g, (sign) => ` ${SIGNS[sign]} `).normalize("NFKD").replace(/\p{M}/gu, "").replace(/[α-ω]/gi, (letter) => GREEK[letter.toLowerCase().charCodeAt(0) - 945]));
 
 /**
  * The parts of a text's words, in order, as they are written.

@@ -34,12 +34,12 @@ const GIVEN = {
   ],
 };
 const BOOK = Book.of(GIVEN);
-/** Lines of code by place; *Take it with you* has nothing else. @type {[string, string, string?][]} */
-const CODE = [
+/** Lines of code by place; *Take it with you* has nothing else. @type {Parameters<Book["takeUpCode"]>[0]} */
+const CODE = { lines: [
   ["06.html#rows", "s = q @ k.transpose(-2, -1) / math.sqrt(d)\np = s.masked_fill(~seen, -torch.inf).softmax(-1)"],
   ["07.html#take-it-with-you", "def heads(q, k):\nreturn F.scaled_dot_product_attention(q, k, v, is_causal=True)", "Take it with you"],
   ["13.html#tiles", "tile = scores.view(2, -1).softmax(-1)\nsome = torch.multinomial(p, 1)"],
-];
+], numbered: { "exercise 6.2": ["06.html#ex-rows", "Exercise 6.2 (Rows)", "Which row is empty?"], "equation 6.1": ["06.html#eq", "Equation (6.1)", "Rows"] } };
 /** An answer to single words, each as rare as the other. @param {string[]} words */
 const wanted = (...words) => ({ stems: new Set(words), phrases: [], wanted: words.map((word) => ({ own: [[word]], others: /** @type {string[]} */ ([]), rare: 1 })) });
 const first = (/** @type {string} */ question) => BOOK.ask(question).found[0]?.at;
@@ -138,6 +138,17 @@ test("code is found as it is written, by most of it, or by its rarest call, and 
   assert.deepEqual(lines("what a token may look at"), []);
   // What the book has nowhere is no reason to show where its module stands.
   assert.deepEqual(book.ask("torch.bmm").found, []);
+});
+
+test("what has a number is found by it", () => {
+  const book = Book.of({ ...GIVEN, coded: "code.js" });
+  assert.ok(["exercise 6.2", "eq. (6.1)", "chapter 7"].every((question) => book.wantsCode(question)) && !book.wantsCode("an exercise"));
+  book.takeUpCode(CODE);
+  const first = (/** @type {string} */ question) => book.ask(question).found[0]?.at;
+  for (const question of ["exercise 6.2", "Ex. 6.2", "ex 06.2 solution"]) assert.equal(first(question), "06.html#ex-rows", question);
+  for (const question of ["equation 6.1", "eq (6.1)", "eqn 6.1"]) assert.equal(first(question), "06.html#eq", question);
+  for (const question of ["chapter 7", "how long does chapter 07 take"]) assert.equal(first(question), "07.html", question);
+  assert.notEqual(first("exercise 9.9"), "06.html#ex-rows");
 });
 
 test("a message of an error leads to what it is about, and one that no place is about says so", () => {
