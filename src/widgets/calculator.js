@@ -32,13 +32,13 @@ const SAYS = [
 /** What stands where, by stage: what comes out, what lies to its left and what above it. */
 const BOARD = [["X"], [], ["S", "Q", "K"], ["scaled", "S"], ["A", "scaled"], ["O", "A", "V"]];
 const ABOVE = ["top", "beside"];
-/** @type {Record<string, Piece[]>} */
-const NAMES = {
-  X: [{ name: "X" }], Wq: [{ name: "W_q" }], Wk: [{ name: "W_k" }], Wv: [{ name: "W_v" }],
-  Q: [{ name: "Q" }, " = ", { name: "X" }, " ", { name: "W_q" }], K: [{ name: "K" }, " = ", { name: "X" }, " ", { name: "W_k" }],
-  V: [{ name: "V" }, " = ", { name: "X" }, " ", { name: "W_v" }], S: [{ name: "S" }, " = ", { name: "Q" }, " ", { name: "K" }, "ᵀ"],
-  A: [{ name: "A" }, " = softmax"], O: [{ name: "O" }, " = ", { name: "A" }, " ", { name: "V" }],
-};
+/** What each is called, with what it is made of. @type {Record<string, Piece[]>} */
+const NAMES = Object.fromEntries(
+  ["X", "W_q", "W_k", "W_v", "Q = X W_q", "K = X W_k", "V = X W_v", "S = Q Kᵀ", "A = softmax", "O = A V"].map((text) => [
+    text.split(" ")[0].replace("_", ""),
+    text.split(/([A-Z](?:_.)?)/).slice(1).map((name, i) => (i % 2 ? name : { name })),
+  ]),
+);
 const ROLE = /** @type {Record<string, string>} */ ({
   Wq: "query", Q: "query", Wk: "key", K: "key", Wv: "value", V: "value", O: "output",
 });
@@ -63,6 +63,8 @@ export default figure({
     const focusNow = () => /** @type {any[]} */ (model.get("focus"));
     const here = () => JSON.stringify([stageNow(), focusNow()]);
     const only = Boolean(model.get("only"));
+    /** What the columns of the values are called, as votes for one or another thing. @type {string[] | undefined} */
+    const votes = model.get("votes");
     const FIRST = 3; // here the road of `only` begins again
 
     const go = (/** @type {number} */ stage) => {
@@ -141,11 +143,11 @@ export default figure({
       const [x, wq, wk, wv] = Object.values(EDITABLE).map((key) => matrix(key, model.get(key)));
       for (const [key, w] of [["W_q", wq], ["W_k", wk], ["W_v", wv]]) {
         if (/** @type {Matrix} */ (w).length !== x[0].length) {
-          throw new Error(`${key} must have as many rows as X has columns (${x[0].length}), it has ${w.length}.`);
+          throw new Error(`${key} must have ${x[0].length} rows, as X has columns; it has ${w.length}.`);
         }
       }
       if (wq[0].length !== wk[0].length) {
-        throw new Error(`W_q and W_k must have as many columns as each other, they have ${wq[0].length} and ${wk[0].length}.`);
+        throw new Error(`W_q and W_k must be equally wide, not ${wq[0].length} and ${wk[0].length}.`);
       }
       result = attend({ x, wq, wk, wv, scale: model.get("scale"), causal: Boolean(model.get("causal")) });
       return { X: x, Wq: wq, Wk: wk, Wv: wv, Q: result.q, K: result.k, V: result.v, S: result.scores, scaled: result.scaled, A: result.weights, O: result.output };
@@ -215,9 +217,9 @@ export default figure({
         walked = place;
         if (picked) walk(shown, target, sources);
       }
-      const head = ["token", ...tokens.map((t) => `takes of ${t}`), ...all.O[0].map((_, j) => `output ${j + 1}`)];
+      const head = ["token", ...tokens.map((t) => `takes of ${t}`), ...(votes ?? all.O[0].map((_, j) => `output ${j + 1}`))];
       numbers.replaceChildren(table("numbers", head, tokens.map((token, i) => [token, ...[...all.A[i], ...all.O[i]].map((value) => value.toFixed(4))])));
-      say(`${only ? STAGES[stage - 1] : `Stage ${stage} of 6`}: ${stage === 4 && same() ? "the scores as they are." : SAYS[stage - 1]}`);
+      say(`${only ? STAGES[stage - 1] : `Stage ${stage} of 6`}: ${stage === 4 && same() ? "the scores as they are." : votes && stage > 5 && picked ? counts(all, target.row, tokens, votes) : SAYS[stage - 1]}`);
     }
 
     /** What comes out at a stage, what stands left of it and above. @param {number} stage */
@@ -292,6 +294,12 @@ export default figure({
     const told = (weights, tokens) => [
       { word: tokens[asker], part: "query" }, " takes from ", { word: tokens[about], part: "key" }, `: ${fmt(was)} before, ${fmt(weights[asker][about])} now`,
     ];
+
+    /** The votes that a word got, the most first; only who asked is told what it is. @param {Record<string, Matrix>} all @param {number} row @param {string[]} tokens @param {string[]} votes */
+    function counts({ Q, O }, row, tokens, votes) {
+      const by = votes.map((_, j) => j).sort((a, b) => O[row][b] - O[row][a]);
+      return `${by.map((j) => `${votes[j]} ${fmt(O[row][j])}`).join(", ")}: ${tokens[row]} ${Q[row].some(Boolean) ? `is rather a ${votes[by[0]]}` : "asked nothing"}.`;
+    }
 
     /** Where the tables stand. */
     const stand = () => new Map(areas().map((el) => [el.dataset.name, el.getBoundingClientRect()]));
@@ -436,7 +444,7 @@ export default figure({
       // The numbers of a word have no names: they are only counted for who can't see them.
       const counted = (/** @type {any[]} */ all) => all.map((_, i) => h("span", { class: "is-heard" }, String(i + 1)));
       const rows = !name.startsWith("W") && !flip ? tokens : counted(values);
-      const columns = square || flip ? tokens : counted(values[0]);
+      const columns = square || flip ? tokens : votes && "VO".includes(name) ? votes : counted(values[0]);
       /** @type {Piece[]} */
       const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, same() ? "" : ` × ${fmt(result.factor, 3)}`] : name === standing(at)[0] ? NAMES[name] : [NAMES[name][0]];
       const body = values.map((row, i) =>

@@ -317,15 +317,22 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
             shares = result.locator("tr:has(.is-focus) td").all_inner_texts()
             assert shares == ["0.22", "0.08", "0.61", "0.08"]
         if stage == "O":
-            # As many numbers as a value has, not as there are words; and none of them has a name to see.
+            # As many numbers as a value has, not as there are words; each is a vote for what stands above.
             for table, rows in ((scores.locator('[data-area="beside"]'), 4), (result, 4)):
                 assert table.locator("button[data-row]").count() == 2 * rows
-                assert table.locator("thead th .is-heard").all_text_contents() == ["1", "2"]
+                heads = table.locator("thead th")
+                assert heads.all_inner_texts() == ["verb", "noun"]
+                size = heads.evaluate_all("(all) => all.map((e) => parseFloat(getComputedStyle(e).fontSize))")
+                assert min(size) >= 12
             row = result.locator("tr:has(.is-focus)")
             assert row.locator("th").text_content() == "saw"
             assert row.locator("td").all_inner_texts() == ["3.61", "6.21"]
             shared = "saw takes 61 % from a, 22 % from I, 17 % from both saw"
             assert told.inner_text() == f"{shared}: 0.22 × 1 + 0.08 × 3 + 0.61 × 9 + 0.08 × 3 = 6.21"
+            assert says(scores) == "Output: noun 6.21, verb 3.61: saw is rather a noun."
+            # Who asks nothing takes the mean of all votes, which says nothing about it.
+            result.locator('[data-row="0"][data-column="0"]').click()
+            assert says(scores) == "Output: verb 6.00, noun 4.00: I asked nothing."
         on.click()
     scores.locator('[data-part="reset"]').click()
     assert scores.locator(":is(.is-focus, .is-source)").count() == 0

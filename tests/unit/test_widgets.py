@@ -191,6 +191,11 @@ def test_the_calculators_table_holds_torchs_numbers():
     assert torch.allclose(got, torch.cat((weights, out), -1).float(), atol=6e-5)
     assert torch.equal(figure.weights, weights)
     assert torch.equal(figure.output, out)
+    assert "votes" not in figure.settings()
+    voted = widgets.Calculator(X, W, W, W, "abc", votes=["verb", "noun"])
+    assert voted.settings()["votes"] == Cells(voted._repr_html_()).rows[0][-2:] == ["verb", "noun"]
+    with pytest.raises(ValueError, match="votes must name the 2 columns of W_v, got 1 names"):
+        widgets.Calculator(X, W, W, W, "abc", votes=["verb"])
 
 
 def test_a_change_of_a_trait_changes_the_numbers():

@@ -29,6 +29,7 @@ class Calculator(Figure):
         causal: hide later tokens.
         asked: row and column, from 0, of the entry of W_q to change first, which is ringed, and of the weight
             that the formula then tells, before and now; None for none.
+        votes: names of the columns of the values; at the output the figure says which of them has most.
         only: whether this stage is there and nothing else; once a number is picked, one button leads on.
 
     Every argument is a trait: `figure.X` is the matrix as a reader has changed it. `figure.focus` is the
@@ -57,6 +58,7 @@ class Calculator(Figure):
     scale = traitlets.Float(None, allow_none=True).tag(sync=True)
     causal = traitlets.Bool(False).tag(sync=True)
     asked = traitlets.List().tag(sync=True)
+    votes = traitlets.List(traitlets.Unicode(), None, allow_none=True).tag(sync=True)
     only = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
@@ -72,6 +74,7 @@ class Calculator(Figure):
         scale: float | None = None,
         causal: bool = False,
         asked: tuple[tuple[int, int], tuple[int, int]] | None = None,
+        votes: Sequence[str] = (),
         only: bool = False,
     ) -> None:
         given = {"X": X, "W_q": W_q, "W_k": W_k, "W_v": W_v}
@@ -96,6 +99,9 @@ class Calculator(Figure):
         for (what, shape), cell in zip(cells.items(), asked or (None, None), strict=True):
             if cell and not (len(cell) == 2 and 0 <= cell[0] < shape[0] and 0 <= cell[1] < shape[1]):
                 raise ValueError(f"asked must hold a row and a column of {what}, {shape}; got {cell}")
+        if votes and len(votes) != m["W_v"].shape[1]:
+            width = m["W_v"].shape[1]
+            raise ValueError(f"votes must name the {width} columns of W_v, got {len(votes)} names")
         rows = {name: matrix.tolist() for name, matrix in m.items()}
         super().__init__(
             **rows,
@@ -105,12 +111,14 @@ class Calculator(Figure):
             scale=scale,
             causal=causal,
             asked=[[*asked[0], "Wq"], list(asked[1])] if asked else [],
+            votes=list(votes) or None,
             only=flag("only", only),
         )
 
     def settings(self) -> dict[str, Any]:
-        """Return the state, and what to change first where that is asked."""
-        return super().settings() | ({"asked": self.asked} if self.asked else {})
+        """Return the state, what to change first where that is asked, and the votes' names."""
+        more = {key: value for key in ("asked", "votes") if (value := getattr(self, key))}
+        return super().settings() | more
 
     def _attend(self) -> tuple[Tensor, Tensor]:
         x, w_q, w_k, w_v = (matrix_of(key, getattr(self, key)) for key in ("X", "W_q", "W_k", "W_v"))
@@ -131,7 +139,7 @@ class Calculator(Figure):
     def table(self) -> str:
         """Return the weights and the output of every token."""
         output, weights = self._attend()
-        outputs = [f"output {j + 1}" for j in range(output.shape[1])]
+        outputs = self.votes or [f"output {j + 1}" for j in range(output.shape[1])]
         head = ["token", *(f"takes of {token}" for token in self.tokens), *outputs]
         numbers = torch.cat((weights, output), -1).tolist()
         rows = [[token, *(f"{x:.4f}" for x in row)] for token, row in zip(self.tokens, numbers, strict=True)]
