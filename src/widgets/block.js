@@ -356,8 +356,8 @@ const pressed = ({ all, some }, off) => (all.every((part) => off.has(part)) ? "f
 const ranked = (probabilities, tags) => best(probabilities).map((t) => ({ p: probabilities[t], tag: tags[t] }));
 
 /**
- * The tags side by side, as wide as they are likely; those with room for it say so.
+ * The tags side by side, as wide as they are likely. Where there is no room for what one says, its style hides it.
  * @param {{ p: number, tag: string }[]} chances
  */
 const shares = (chances) =>
-  chances.map(({ p, tag }) => h("span", { class: "attnlab-mark", style: `width: ${100 * p}%`, "data-probability": p.toFixed(4) }, p < 0.3 ? "" : `${tag} ${fmt(100 * p, 0)} %`));
+  chances.map(({ p, tag }) => h("span", { class: "attnlab-mark", style: `width: ${100 * p}%`, "data-probability": p.toFixed(4) }, `${tag} ${fmt(100 * p, 0)} %`));

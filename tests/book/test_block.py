@@ -77,6 +77,32 @@ def test_it_starts_as_python_says(part):
         assert chances == pytest.approx(sorted(stage.probabilities[3].tolist(), reverse=True), abs=2e-4)
 
 
+LABELS = """(cells) => cells.map((cell) => {
+  const text = document.createRange();
+  text.selectNodeContents(cell);
+  const [words, box] = [text, cell].map((e) => e.getBoundingClientRect());
+  const seen = words.top < box.bottom - 1;
+  const cut = words.left < box.left || words.right > box.right || words.bottom > box.bottom + 1;
+  return [cell.textContent, seen, seen && cut, words.width + 6 < box.width];
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_share_after_a_part_is_labelled_where_the_label_fits(site, page_file, width):
+    part = figure(site.figures(page_file, width=width), "block")
+    part.locator('[data-part="switch"][data-name="residual"]').click()
+    part.locator('[data-part="stages"] > summary').click()
+    rows = part.locator('[data-part="shares"]')
+    labels = [label for row in rows.all() for label in row.locator("span").evaluate_all(LABELS)]
+    assert not [label for label, _, cut, _ in labels if cut]
+    assert all(seen for _, seen, _, fits in labels if fits)
+    assert 0 < sum(seen for _, seen, *_ in labels) < len(labels)
+    # Also where no tag is likely.
+    widest, seen, *_ = rows.last.locator("span").first.evaluate_all(LABELS)[0]
+    assert seen
+    assert int(widest.split()[1]) < 30
+
+
 SWITCHES = {
     "residual": ["residual"],
     "norm": ["norm"],
