@@ -93,7 +93,8 @@ export default figure({
     const again = h("div", { class: "attnlab-row" }, draw);
     const below = h("div", { style: "display: flex; flex-wrap: wrap; gap: 0 1.5rem" }, width.row, temperature.row);
     const sky = s("svg", { role: "img", "aria-label": "The scores of the sampled queries on an axis from −20 to 20, with their largest slopes and weights", style: plane.getAttribute("style") });
-    const many = h("details", { "data-part": "many" }, h("summary", {}, `${ROWS} sampled queries`), sky);
+    const folded = h("summary");
+    const many = h("details", { "data-part": "many" }, folded, sky);
     body.append(divide, plane, below, h("details", {}, h("summary", {}, "The numbers as tables"), numbers, measures));
 
     /** @type {ReturnType<typeof plan>} */
@@ -376,9 +377,9 @@ export default figure({
       const scores = names().map((word, i) => shown([word, row[i].toFixed(4), shaded(small(ours.weights[i]), ours.weights[i]), small(ours.slopes[i])]));
       numbers.replaceChildren(table("numbers", shown(["key", "score", "weight p", "slope p(1 − p)"]), scores));
       const closed = theirs.filter(reached).length;
-      const press = at.beside ? scaled : no.classList.contains("is-asked");
-      // Where the sampled queries wait in their fold, how many are lost is said above the one.
-      prompt.replaceChildren(...(press ? ["Press ", h("i", {}, "no"), `: where do the ${slopes ? "slopes" : "weights"} go?`] : [at.beside ? "Which temperature undoes it?" : `${closed} of ${ROWS}: slopes below ${CLOSED}`]));
+      // Where the sampled queries wait in their fold, it says how many are lost.
+      folded.textContent = `${closed} of ${ROWS} queries: slopes below ${CLOSED}`;
+      prompt.replaceChildren(...(scaled ? ["Press ", h("i", {}, "no"), `: where do the ${slopes ? "slopes" : "weights"} go?`] : ["Which temperature undoes it?"]));
       const both = (/** @type {string} */ words, /** @type {(one: Measured) => number} */ what, /** @type {number} */ most) =>
         [words, ...[what(ours), median(theirs.map(what))].map((x) => shaded(small(x), x / most))];
       measures.replaceChildren(

@@ -161,7 +161,7 @@ def test_one_gesture_is_marked_until_it_is_made(site, bench):
 
 
 @pytest.mark.parametrize("width", [390, 320])
-def test_on_a_phone_how_many_of_the_folded_queries_are_lost_stands_above_the_one(site, bench, width):
+def test_on_a_phone_the_fold_of_the_queries_says_how_many_are_lost(site, bench, width):
     part = figure(site.figures(bench, width=width, height=844), "saturation", 1)
     prompt, plane = part.locator('[data-part="prompt"]'), part.locator('[data-part="plane"]')
 
@@ -169,17 +169,22 @@ def test_on_a_phone_how_many_of_the_folded_queries_are_lost_stands_above_the_one
         return plane.bounding_box()["y"] - part.bounding_box()["y"]
 
     top = above()
-    assert prompt.inner_text() == "Press no: where do the slopes go?"
+    asks, undo = "Press no: where do the slopes go?", "Which temperature undoes it?"
+    fold = part.locator('[data-part="many"] summary')
+    assert (prompt.inner_text(), fold.inner_text()) == (asks, "0 of 64 queries: slopes below 0.01")
+    high = fold.bounding_box()["height"]
     for scale, scaled in (("off", False), ("on", True), ("off", False)):
         choose(part, "scale", scale)
         slopes = ours(d_k=64, scaled=scaled).samples[:, :4].softmax(-1)
         lost = ((slopes * (1 - slopes)).amax(-1) < 0.01).sum().item()
         assert lost == (0 if scaled else 28)
-        assert prompt.inner_text() == f"{lost} of 64: slopes below 0.01"
+        said = f"{lost} of 64 queries: slopes below 0.01"
+        assert (prompt.inner_text(), fold.inner_text()) == (asks if scaled else undo, said)
+        assert fold.bounding_box()["height"] == high
         assert above() == pytest.approx(top, abs=1)
         assert prompt.bounding_box()["y"] < plane.bounding_box()["y"]
     press(part, "temperature", *["ArrowRight"] * 12)
-    assert prompt.inner_text() == "0 of 64: slopes below 0.01"
+    assert (prompt.inner_text(), fold.inner_text()) == (undo, "0 of 64 queries: slopes below 0.01")
 
 
 def test_what_happened_is_said_when_the_scores_have_arrived(site, bench):
@@ -335,7 +340,7 @@ def test_on_a_phone_one_query_comes_first_and_the_samples_are_one_tap_away(site,
     cloud, again = part.locator('[data-part="cloud"]'), part.locator('[data-part="draw"]')
     assert not cloud.is_visible()
     assert not again.is_visible()
-    part.get_by_text("64 sampled queries", exact=True).click()
+    part.locator('[data-part="many"] summary').click()
     assert len(dots(part)) == 64 * 4
     assert "deviation" not in part.locator('[data-part="many"]').text_content()
     assert again.is_visible()
