@@ -22,10 +22,10 @@ import { attend, matrix, transpose } from "./math/attention.js";
 
 const STAGES = ["Input", "Q, K, V", "Scores", "Scaled", "Weights", "Output"];
 const SAYS = [
-  "one row of numbers for each token.",
-  "three views of every token: what it looks for, offers and passes on.",
+  "a row of numbers for each token.",
+  "three views of each token: what it looks for, offers and passes on.",
   "every query against every key.",
-  "the scores, made smaller so that their spread does not grow with the width.",
+  "the scores, made smaller: their spread must not grow with the width.",
   "each row becomes shares that sum to one.",
   "each row is a weighted mean of the values.",
 ];
@@ -87,9 +87,10 @@ export default figure({
     const { play, going } = player(() => mode(!playing) || step(), focusNow().length > 0); // else a cell is ringed
     // What the page asks to change first, whose share of whom that is about, and whether it was tried.
     const [asked, [asker, about] = [0, 0]] = model.get("asked") ?? [];
-    const opened = JSON.stringify(model.get("W_q"));
-    const untried = () => Boolean(asked) && JSON.stringify(model.get("W_q")) === opened;
-    const tried = () => Boolean(asked) && !untried();
+    const stands = () => JSON.stringify(model.get("W_q"));
+    const opened = stands();
+    const untried = () => stands() === opened && Boolean(asked);
+    const tried = () => stands() !== opened && Boolean(asked);
     let was = 0; // that share, before
     const causal = h("input", { type: "checkbox", "data-part": "causal", on: { change: () => change({ causal: causal.checked }) } });
     const products = choices({
@@ -143,7 +144,7 @@ export default figure({
       const [x, wq, wk, wv] = Object.values(EDITABLE).map((key) => matrix(key, model.get(key)));
       for (const [key, w] of [["W_q", wq], ["W_k", wk], ["W_v", wv]]) {
         if (/** @type {Matrix} */ (w).length !== x[0].length) {
-          throw new Error(`${key} must have ${x[0].length} rows, as X has columns; it has ${w.length}.`);
+          throw new Error(`${key} must have ${x[0].length} rows for X, not ${w.length}.`);
         }
       }
       if (wq[0].length !== wk[0].length) {
@@ -158,7 +159,7 @@ export default figure({
       const stage = stageNow();
       const tokens = /** @type {string[]} */ (model.get("tokens"));
       if (tokens.length !== all.X.length) {
-        throw new Error(`tokens must name the ${all.X.length} rows of X, it names ${tokens.length}.`);
+        throw new Error(`tokens must name the ${all.X.length} rows of X, not ${tokens.length}.`);
       }
       const named = focusNow()[2];
       if (named) product = PRODUCTS.find((one) => named === one || named === `W${one.toLowerCase()}`) ?? product;
@@ -222,8 +223,8 @@ export default figure({
       say(`${only ? STAGES[stage - 1] : `Stage ${stage} of 6`}: ${stage === 4 && same() ? "the scores as they are." : votes && stage > 5 && picked ? counts(all, target.row, tokens, votes) : SAYS[stage - 1]}`);
     }
 
-    /** What comes out at a stage, what stands left of it and above. @param {number} stage */
-    const standing = (stage) => (stage === 2 ? [product, "X", `W${product.toLowerCase()}`] : BOARD[stage - 1]);
+    /** What comes out at a stage, what stands left of it and above; scores as they are stand alone, not twice. @param {number} stage */
+    const standing = (stage) => (stage === 2 ? [product, "X", `W${product.toLowerCase()}`] : stage === 4 && same() ? ["scaled"] : BOARD[stage - 1]);
 
     /** What is on the board at a stage, and where: around what comes out. @param {number} stage */
     function placing(stage) {
@@ -454,7 +455,7 @@ export default figure({
           h("th", { scope: "row" }, rows[i]),
           ...row.map((_, j) => {
             const [a, b] = flip ? [j, i] : [i, j];
-            const at = { "data-row": i, "data-column": j, "aria-label": `${name} row ${a + 1} column ${b + 1}` };
+            const at = { "data-row": i, "data-column": j };
             return h("td", { class: "attnlab-cell" }, name in EDITABLE ? editor(name, a, b, at) : reader(name, a, b, only && area !== "result" ? { ...at, disabled: true } : at));
           }),
         ),
@@ -544,12 +545,13 @@ export default figure({
         const cell = /** @type {HTMLInputElement} */ (el);
         const [i, j] = placeOf(name, cell);
         const value = values[i][j];
+        let called = `${name} row ${i + 1} column ${j + 1}`;
         if (cell.tagName !== "INPUT") {
-          const text = fmt(value, shown);
-          cell.textContent = text;
+          cell.textContent = fmt(value, shown);
           // The name replaces the text for a screen reader, so it has the number too.
-          cell.setAttribute("aria-label", `${text}, ${name} row ${i + 1} column ${j + 1}`);
+          called = `${cell.textContent}, ${called}`;
         } else cell.value = written(value);
+        cell.setAttribute("aria-label", called);
         const td = /** @type {HTMLElement} */ (cell.parentElement);
         td.classList.toggle("is-focus", target.name === name && target.row === i && target.column === j);
         td.classList.toggle("is-asked", untried() && String(asked) === String([i, j, name]));

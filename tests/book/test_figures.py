@@ -263,6 +263,8 @@ def test_a_factor_of_one_is_not_told(site, page_with):
             choose(part, "stages", stage)
             assert part.locator('[data-part="matrix-scaled"] caption').inner_text() == head
             assert (told in says(part)) == (stage == 4)
+            # What is the same is not shown twice.
+            assert part.locator('[data-part="matrix-S"]').count() == (stage == 4 and not at)
 
 
 def marked(part, matrix, kind="is-source") -> list[tuple[int, int]]:
