@@ -86,7 +86,7 @@ function keeps({ strip, windows, tied, latent }) {
 function does({ turned, places, latent, qk, cap, sink, gate }) {
   const rows = [turned && "turned by position", qk && "normed"].filter(Boolean).join(" and ");
   const found = [
-    latent ? `a short key ${turned ? "for positions" : "beside the latent, not turned"}` : rows && `q and k ${rows}`,
+    latent ? `a short key ${turned ? "for positions" : "that is not turned"}` : rows && `q and k ${rows}`,
     places === "ALiBi" ? "less for what is far" : places === "relative" ? "a bias for the distance" : "",
     cap ? "scores capped" : "", sink ? "may look nowhere" : "", gate ? "its result gated" : "",
   ];
