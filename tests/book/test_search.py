@@ -12,6 +12,7 @@ from .conftest import ROOT, chapters, page_of
 from .reader import violations
 
 FIRST, AMONG = 1, 3
+NUMBER = str(chapters.find(chapters.read(ROOT), "queries_keys_values").number)
 ASKED = {
     # As the book says it.
     "why divide by sqrt d": (FIRST, "scaling"),
@@ -80,8 +81,17 @@ ASKED = {
     "nan in softmax": (FIRST, "masking"),
     **dict.fromkeys(("why do we need V", "rotary"), (FIRST, "chapters/glossary")),
     # What has a number.
-    **dict.fromkeys(("exercise 3.2", "ex. 3.2", "equation 3.1", "eq (3.2)"), (FIRST, "queries_keys_values")),
-    **dict.fromkeys(("chapter 3", "how long does chapter 3 take"), (FIRST, "queries_keys_values")),
+    **{
+        question.replace("N", NUMBER): (FIRST, "queries_keys_values")
+        for question in (
+            "exercise N.2",
+            "ex. N.2",
+            "equation N.1",
+            "eq (N.2)",
+            "chapter N",
+            "how long does chapter N take",
+        )
+    },
     **dict.fromkeys(("MLA", "MHA", "FFN", "attention mask"), (FIRST, "chapters/glossary")),
     "why do we scale attention": (FIRST, "scaling"),
     "why softmax and not just divide by the sum": (FIRST, "relevance_and_averaging"),

@@ -19,7 +19,7 @@ test("each kind of cell says how it came about", () => {
   assert.equal(say("S", 1, 0), "saw asks, I offers: −2 × 1 = −2");
   assert.equal(say("scaled", 1, 0), "saw asks, I offers: −2 / √1 = −2");
   assert.equal(say("scaled", 1, 0, 0.5), "saw asks, I offers: −2 × 0.500 = −2");
-  assert.equal(say("scaled", 1, 0, 1), "saw asks, I offers: −2, not divided here (chapter 04)");
+  assert.equal(say("scaled", 1, 0, 1), "saw asks, I offers: −2, not divided here");
   assert.equal(say("scaled", 0, 1), "I asks, saw offers: −∞, for it comes later and is hidden.");
   assert.equal(say("A", 0, 0), "I takes from I: e^1 / (e^1 + 0) = 1.00");
   assert.equal(say("O", 0, 0), "I gets: 1.00 × 3 + 0.00 × 1 = 3.00");

@@ -68,7 +68,7 @@ export function explain(all, { name, row, column }, tokens, scale, told) {
   if (name === "S") return [...pair, ...sum(all.Q[row], all.K[column], of("Q"), of("K")), total(all.Q[row].length)];
   if (name === "scaled") {
     if (value === -Infinity) return [...pair, "−∞, for it comes later and is hidden."];
-    if (scale === 1) return [...pair, `${fmt(value, of(name))}, not divided here (chapter 04)`];
+    if (scale === 1) return [...pair, `${fmt(value, of(name))}, not divided here`];
     const score = fmt(all.S[row][column], of("S"));
     return [...pair, ...(scale === null || scale === undefined ? [{ over: [score], under: [{ root: String(all.Q[0].length) }] }] : [`${score} × ${fmt(scale, 3)}`]), ` = ${fmt(value, of(name))}`];
   }
