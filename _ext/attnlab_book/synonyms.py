@@ -81,6 +81,7 @@ ASKED = {
     "multi-GPU": ("many devices", "ring"),
     "nearby": ("A window by blocks", "window"),
     "normalization": ("a common size", "layer norm", "RMSNorm"),
+    "no module named": ("install",),
     "nucleus sampling": ("top-p",),
     "numerical stability": ("largest", "half precision"),
     "O(n^2)": ("all pairs",),
@@ -205,6 +206,13 @@ ALONE = {
     **dict.fromkeys(("long text", "handle long text"), LENGTH[0]),
     **dict.fromkeys(("many layers", "several layers", "more than one layer"), "The Transformer"),
     "open in colab": "Running it",
+    **dict.fromkeys(
+        ("author", "authors", "who wrote this", "who wrote this book"), "What we hold ourselves to"
+    ),
+    **dict.fromkeys(("cheat sheet", "cheatsheet", "summary of the letters"), "Letters of every chapter"),
+    **dict.fromkeys(
+        ("how long does it take", "how long does this book take", "how long"), "Three ways through"
+    ),
     **dict.fromkeys(("nan softmax", "softmax nan"), "The row with nothing to see"),
     "rotary": "rotary positions",
     "sliding window": "window",

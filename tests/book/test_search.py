@@ -120,6 +120,9 @@ ASKED = {
     "class MultiHeadAttention(nn.Module)": (FIRST, "multi_head"),
     # Messages of errors.
     "ModuleNotFoundError: No module named 'attnlab'": (FIRST, "chapters/index"),
+    # Of the book.
+    **dict.fromkeys(("who wrote this book", "how long does it take"), (FIRST, "chapters/index")),
+    "cheat sheet": (FIRST, "chapters/notation"),
     "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x8 and 16x8)": (FIRST, "chapters/notation"),
     "CUDA out of memory": (FIRST, "what_it_costs"),
     "RuntimeError: expected scalar type Float but found Half": (FIRST, "masking"),
