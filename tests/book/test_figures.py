@@ -205,7 +205,7 @@ def test_settings_that_do_not_fit_show_an_error_not_a_blank(site, page_with):
     settings = html.escape(json.dumps(broken.settings()))
     mount = f'<figure class="attnlab-figure" data-attnlab="calculator" data-settings="{settings}"></figure>'
     page = site.open(page_with(mount))
-    assert "W_q must have as many rows" in page.locator('[data-part="error"]').inner_text()
+    assert "W_q must have 2 rows for X, not 1." in page.locator('[data-part="error"]').inner_text()
     site.errors.clear()
 
 
@@ -399,7 +399,7 @@ def test_where_there_is_room_the_matrices_in_play_have_it(site):
         assert abs(above - below) <= 8, stage
         heights.add(part.bounding_box()["height"])
         # Nothing stands there of what is to come.
-        assert board.locator("[data-area]").count() == [1, 3, 3, 2, 2, 3][stage - 1]
+        assert board.locator("[data-area]").count() == [1, 3, 3, 1, 2, 3][stage - 1]
     assert len(heights) == 1
     assert violations(part.page) == []
 
