@@ -170,7 +170,7 @@ def gather(app: Sphinx, env: BuildEnvironment) -> tuple[dict[str, object], dict[
     sourced = list(_sources(app, env, [page for page in numbered if page in env.all_docs]))
     called = {name for _, lines, *_ in code for name in NAMED.findall(lines) if _in_torch(name)}
     hardly = sorted({name.lower() for name in called if all(found_in[one] <= RARE for one in _stems(name))})
-    sections = {
+    searched = {
         "pages": kept,
         "same": same,
         "asked": synonyms.ASKED,
@@ -180,7 +180,7 @@ def gather(app: Sphinx, env: BuildEnvironment) -> tuple[dict[str, object], dict[
         "called": hardly,
         "errors": list(synonyms.ERRORS.items()),
     }
-    return sections, {"lines": code, "numbered": places}
+    return searched, {"lines": code, "numbered": places}
 
 
 def _sources(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, str, str, str]]:
@@ -256,6 +256,7 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
     """Read a page's sections; of a reference, `brief`, names and what is said of them first."""
     for section in doctree.findall(nodes.section):
         prose, stressed, unread, formulas = [], [], [], []
+        heading = section[0].astext()
         for node in section.findall():
             if _home(node) is not section or _replies(node):
                 continue
@@ -264,20 +265,19 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
                 if brief and isinstance(node, nodes.paragraph):
                     text = SENTENCE.split(text)[0] if _opens(node) else ""
                     inside = not isinstance(node.parent, nodes.section)
-                    text = "" if inside and section[0].astext().startswith(STAGE) else text
+                    text = "" if inside and heading.startswith(STAGE) else text
                 elif brief and isinstance(node, addnodes.desc_signature):
                     # Of the stage, what can be imported.
-                    of = section[0].astext()
-                    text = "" if of.startswith(WINGS) or (of.startswith(STAGE) and "." in text) else text
+                    attribute = heading.startswith(STAGE) and "." in text
+                    text = "" if attribute or heading.startswith(WINGS) else text
                 elif not brief:
-                    text, left = _readable(node, _spaced(text), asks=section[0].astext() == EXERCISES)
+                    text, left = _readable(node, _spaced(text), asks=heading == EXERCISES)
                     unread += [word.strip(".,;:?!()“”") for word in left.replace("…", " ").split()]
                 prose.append(text)
             elif isinstance(node, (nodes.emphasis, nodes.strong)) and not brief:
                 stressed.append(_prose(node, book))
             elif isinstance(node, (nodes.math, nodes.math_block)):
                 formulas += re.findall(r"[A-Za-z]+", node.astext())
-        heading = section[0].astext()
         if not isinstance(section[0], nodes.title) or heading == QUIZ:
             continue
         yield Section(

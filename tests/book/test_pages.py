@@ -94,23 +94,18 @@ def test_pages_load_nothing_from_elsewhere(book):
         assert "@import url(http" not in sheet.read_text(encoding="utf-8"), sheet
 
 
-def test_in_a_table_no_line_ends_between_a_number_and_what_it_may_be_off_by(book):
+@pytest.mark.parametrize(
+    ("where", "apart", "together"),
+    [("td", r"\d ± \d", "\u00a0±\u00a0"), (":is(p, li, summary)", r"\d %", "\u00a0%")],
+    ids=["what it may be off by", "its sign of per cent"],
+)
+def test_no_line_ends_between_a_number_and(book, where, apart, together):
     kept = 0
     for page in all_pages(book):
-        for cell in parsed(page).select("article td"):
-            said = cell.get_text()
-            assert not re.search(r"\d ± \d", said), f"{page.name}: {said}"
-            kept += "\u00a0±\u00a0" in said
-    assert kept > 100
-
-
-def test_in_prose_no_line_ends_between_a_number_and_its_sign_of_per_cent(book):
-    kept = 0
-    for page in all_pages(book):
-        for piece in parsed(page).select("article :is(p, li, summary)"):
+        for piece in parsed(page).select(f"article {where}"):
             said = piece.get_text()
-            assert not re.search(r"\d %", said), f"{page.name}: {said}"
-            kept += "\u00a0%" in said
+            assert not re.search(apart, said), f"{page.name}: {said}"
+            kept += together in said
     assert kept > 100
 
 
