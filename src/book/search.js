@@ -38,6 +38,9 @@ const asking = (question, text) => link(`search.html?q=${encodeURIComponent(ques
 /** @param {string} text @param {Asked} asked @param {number} [length] */
 const marked = (text, asked, length) => excerpt(text, asked, length).map(({ text, hit }) => (hit ? make("mark", "", text) : text));
 
+/** What an address ends with that leads to a text, by its beginning and end. @param {string[]} parts */
+const leading = (...parts) => `:~:text=${parts.map((part) => encodeURIComponent(part).replaceAll("-", "%2D")).join(",")}`;
+
 /** The sentence that was found, so that a browser scrolls to it and marks it: its heading may stand a screen above. Of the sentence, words
  * before the first formula, number or name, which pages write otherwise; too few stand elsewhere, too. It is marked as far as a part of it
  * ends in words. @param {HTMLElement[]} about */
@@ -47,15 +50,14 @@ function sentence([about]) {
   const all = words.trim().split(" ");
   const some = all.slice(0, all.length < 12 && words.length > said.length - 2 ? 12 : 8).join(" ");
   const [, last] = said.slice(some.length).match(/^.* ((?:(?:a|[\p{Ll}’-]{2,}) ){2}[\p{Ll}’-]{2,})[.,:;?!](?:\s|$)/u) ?? [];
-  const coded = [some, ...(last ? [last] : [])].map((part) => encodeURIComponent(part).replaceAll("-", "%2D"));
-  return some.split(" ").length < 4 ? "" : `:~:text=${coded.join(",")}`;
+  return some.split(" ").length < 4 ? "" : leading(some, ...(last ? [last] : []));
 }
 
 /** The same for a line of code, as far as its first wide gap. @param {string} text */
-const line = (text) => `:~:text=${encodeURIComponent(text.split("  ")[0]).replaceAll("-", "%2D")}`;
+const line = (text) => leading(text.split("  ")[0]);
 
 /** A line of code with what was asked for marked. @param {string} text @param {[number, number][]} hits */
-const shown = (text, hits) => [...hits.flatMap(([from, until], i) => [text.slice(hits[i - 1]?.[1] ?? 0, from), make("mark", "", text.slice(from, until))]), text.slice(hits[hits.length - 1]?.[1] ?? 0)];
+const lined = (text, hits) => [...hits.flatMap(([from, until], i) => [text.slice(hits[i - 1]?.[1] ?? 0, from), make("mark", "", text.slice(from, until))]), text.slice(hits[hits.length - 1]?.[1] ?? 0)];
 
 /** @param {string[]} parts */
 const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");
@@ -104,7 +106,7 @@ function mount(book, part, { most, follow }) {
   const item = ({ at, page, title, text, hits }, asked) => {
     const where = page === title ? [] : [make("span", "attn-where", page)];
     const head = make("span", "attn-what", ...marked(title, asked, 200));
-    const about = text ? [hits ? make("code", "attn-about", ...shown(text, hits)) : make("span", "attn-about", ...marked(text, asked))] : [];
+    const about = text ? [hits ? make("code", "attn-about", ...lined(text, hits)) : make("span", "attn-about", ...marked(text, asked))] : [];
     const to = hits ? line(text) : sentence(about);
     return row("", link(at.includes("#") ? at + to : hits ? `${at}#${to}` : at, ...where, head, ...about));
   };
